@@ -5,6 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.gather import gathers
+
 
 class SeedHits(NamedTuple):
     """Exact seed matches of each read, packed by `align.anchors`."""
@@ -85,3 +87,15 @@ class Extensions(NamedTuple):
     cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding (length << 4 | op), M I D
     cigar_offsets: Annotated[ndarray, "int64 [extensions + 1] of operations"]
     status: Annotated[ndarray, "uint8 [extensions]"]  # Status
+
+
+@gathers(Chains, "chains")
+def gather_chains(): ...
+
+
+@gathers(Candidates, "candidates")
+def gather_candidates(): ...
+
+
+@gathers(Scores, "candidates")
+def gather_scores(): ...

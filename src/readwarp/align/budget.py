@@ -24,7 +24,7 @@ MIN_ENGINE = 4 << 20  # bytes to align one long pair by dynamic programming
 
 # Rates of a batch, generous for a mammalian genome
 READ_LENGTH = 150
-CANDIDATES = 4  # per read
+CANDIDATES = 4  # per read, on the host
 CELLS = 40  # cells stored for the traceback, per candidate
 FOUND = 256  # anchors per read, weak places included ...
 ANCHORS = 64  # ... and excluded
@@ -32,8 +32,10 @@ CHAINS = 8  # per read
 PAIRS = 2  # candidates and rescue windows per read that need dynamic programming
 WINDOW = 256  # reference bases for each of these
 ENGINE = 1024  # bytes of the pairwise engine for each of these
-RECORDED = 6  # bytes per base of the records: bases and qualities on the way up, and twice in records ...
-RECORD = 1600  # ... and per read: names, choices, alignments, CIGARs, tags, each of varying size twice
+READ = 100  # bytes of a read, beside its bases and qualities
+STEPS = 1600  # bytes per read that steps leave for those that follow, chains excluded: candidates, scores, choices
+RECORDED = 4  # bytes per base of the records: bases and qualities, twice ...
+RECORD = 1600  # ... and per read: names, CIGARs, tags, each of varying size twice
 TRIMMED = 4  # bytes per base when trimming: copies of bases and qualities, cut and corrected
 
 
@@ -93,25 +95,22 @@ def card_for(bases: int) -> Card:
 
 
 def workspace_bytes(bases: int, seeded: bool) -> int:
-    """Return the bytes of a batch on a card: the sum of its steps, at the rates above. seeded: the card looks up seeds.
+    """Return the bytes of a batch on a card: what stays and the largest step, at the rates above.
+
+    seeded: the card looks up seeds.
 
     A batch that needs more is aligned in halves.
     """
     from readwarp.align.chain import cuda as chain
     from readwarp.align.extend import cuda as extend
     from readwarp.align.seed import cuda as seed
-    from readwarp.device.staging import rounded
 
     reads, t = ceil(bases / READ_LENGTH), SeedParameters().t
-    candidates, anchors, pairs = (reads * rate for rate in (CANDIDATES, ANCHORS, PAIRS))
-    seeding = seed.device_bytes(reads, bases, t, reads * FOUND, anchors)
-    seeding += chain.device_bytes(reads, anchors, reads * CHAINS)
+    anchors, chains, pairs = (reads * rate for rate in (ANCHORS, CHAINS, PAIRS))
+    stays = 2 * bases + extend.oriented_bytes(bases) + (READ + STEPS) * reads + chain.kept_bytes(reads, chains)
+    seeding = seed.device_bytes(reads, bases, t, reads * FOUND, anchors) + chain.device_bytes(reads, anchors)
     engine = extend.window_bytes(pairs, pairs * WINDOW) + pairs * ENGINE + MIN_ENGINE
-    extending = extend.oriented_bytes(bases) + max(
-        extend.scored_bytes(candidates), extend.traced_bytes(candidates), engine
-    )
-    aligning = rounded(bases) + rounded(8 * (reads + 1)) + max(seeding if seeded else 0, extending)
-    return max(aligning, RECORDED * bases + RECORD * reads)
+    return stays + max(seeding if seeded else 0, engine, RECORDED * bases + RECORD * reads)
 
 
 def reference_bytes(index: Index) -> int:

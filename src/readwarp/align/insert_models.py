@@ -6,6 +6,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import scalar
+
 
 class InsertSizes(NamedTuple):
     """Insert-size model of one input: outer distance of forward-reverse pairs, in bases."""
@@ -19,11 +21,17 @@ class InsertSizes(NamedTuple):
 
 
 class InsertLimits(NamedTuple):
-    """Insert-size models of a batch's reads, for kernels. Limits are inclusive."""
+    """Limits of insert-size models, for kernels, inclusive."""
 
-    model: Annotated[ndarray, "int32 [reads]"]  # model of each read
+    model: Annotated[ndarray, "int32 [groups]"]  # model of each read group; 0 for others
     low: Annotated[ndarray, "int64 [models]"]
     high: Annotated[ndarray, "int64 [models]"]
+
+
+@scalar
+def model_of(limits, group):
+    """Return the model for reads of a read group (-1: none)."""
+    return np.int64(limits.model[group]) if 0 <= group < limits.model.size else np.int64(0)
 
 
 @dataclass(frozen=True)
@@ -37,10 +45,8 @@ class InsertModels:
     def all(self) -> list[InsertSizes]:
         return [self.common, *self.groups.values()]
 
-    def limits(self, read_group: ndarray) -> InsertLimits:
-        """Return the limits for reads with these read groups (-1: none)."""
-        last = 1 + max(self.groups, default=-1)  # stands for -1 and all groups without a model
-        model = np.zeros(last + 2, np.int32)
+    def limits(self) -> InsertLimits:
+        model = np.zeros(1 + max(self.groups, default=-1), np.int32)
         model[list(self.groups)] = np.arange(1, len(self.groups) + 1)
         low, high = (np.array([getattr(each, name) for each in self.all], np.int64) for name in ("low", "high"))
-        return InsertLimits(model[np.minimum(read_group, last)], low, high)
+        return InsertLimits(model, low, high)

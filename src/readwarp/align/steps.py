@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.alternates import Alternates, cut_alternates
-from readwarp.align.batches import Candidates, Chains, Extensions, Scores
+from readwarp.align.batches import Candidates, Chains, Scores, gather_candidates, gather_chains, gather_scores
 from readwarp.align.chain.cpu import chain_hits
+from readwarp.align.extend.left import Oriented
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
@@ -19,6 +21,8 @@ from readwarp.align.seed import again
 from readwarp.align.seed.runs import ReferenceRuns
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
+from readwarp.device.gather import MergedRows, merge_offsets
+from readwarp.device.rows import to_host
 from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
@@ -67,6 +71,24 @@ def place(
     return PlacedIndex(index, backend, Genome.of(reference), seeding, there, genome, primary, repeats, alternates)
 
 
+class StepStatuses(NamedTuple):
+    """What the steps say of a batch of short reads, on the side where they ran; they end in the name of the count."""
+
+    chains: Any  # int64 [1]: number
+    chain: Any  # uint8 [reads]: Status
+    extend_score: Any  # uint8 [candidates]
+    extend_trace: Any  # uint8 [extensions]
+
+
+class TracedBatch(NamedTuple):
+    """A batch of reads with their alignments: of short reads on the side where kernels run, else on the host."""
+
+    trimmed: trimming.Trimmed  # on the host
+    aligned: ReadBatch  # beside the alignments
+    traced: records.TracedChoices
+    statuses: StepStatuses
+
+
 def align_batch(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[ReadBatch, AlignmentBatch]:
@@ -74,11 +96,15 @@ def align_batch(
 
     Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
-    aligned, inputs = trace_batch(reads, index, sizes, parameters, metrics)
+    with index.backend.frame():
+        (aligned, shown, *_), _, *found = trace_batch(reads, index, sizes, parameters, metrics)
+        traced, statuses = to_host(tuple(found))
     with metrics.time("records"):
-        alignments = records.build(inputs, parameters)
+        context = records.context_of(aligned, index.host.reference, parameters)
+        alignments = records.build(records.gather(shown, aligned.read_offsets, traced, context), parameters)
     flagstat.count(reads, aligned, alignments, parameters.longest_single, metrics)
-    return inputs.reads, alignments
+    count_statuses(statuses, metrics)
+    return shown, alignments
 
 
 def prepare_batch(
@@ -97,107 +123,138 @@ def prepare_batch(
             encoded = encoder.encode(written, alignments)
         with metrics.time("prepare"):
             return preparer.prepare(encoded)
-    aligned, inputs = trace_batch(reads, index, sizes, parameters, metrics)
-    inputs = replace(inputs, context=replace(inputs.context, genome=index.bases))
     with backend.frame():
+        (aligned, shown, *_), there, traced, statuses = trace_batch(reads, index, sizes, parameters, metrics)
         with metrics.time("records"):
-            there, groups, libraries = backend.to_device((inputs, encoder.groups, preparer.libraries))
-            alignments = records.build(there, parameters)
+            context = records.context_of(aligned, index.host.reference, parameters)
+            context, groups, libraries = backend.to_device(
+                (replace(context, genome=index.bases), encoder.groups, preparer.libraries)
+            )
+            shown = there if shown is aligned else backend.to_device(shown)
+            alignments = records.build(records.gather(shown, there.read_offsets, traced, context), parameters)
         with metrics.time("encode"):
-            encoded = encoder.encode_records(there.reads, alignments, groups)
-            flags = backend.to_host(alignments, *flagstat.COLUMNS)
+            encoded = encoder.encode_records(shown, alignments, groups)
+            flags, statuses = backend.to_host(alignments, *flagstat.COLUMNS), to_host(statuses)
         with metrics.time("prepare"):
             arranged, reach = preparer.arrange(encoded, libraries)
             prepared = preparer.complete(backend.to_host(arranged), reach)
     flagstat.count(reads, aligned, flags, parameters.longest_single, metrics)
+    count_statuses(statuses, metrics)
     metrics.count("encoded_on_card", len(encoded))
     return prepared
 
 
 def trace_batch(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
-) -> tuple[ReadBatch, records.RecordInputs]:
-    """Trim and align a batch; return the trimmed reads, and what the records are made of."""
+) -> TracedBatch:
+    """Trim and align a batch, long reads by their own steps, the others as short ones."""
     trimmed = trim(reads, parameters, metrics)
-    choices, extensions = align_by_length(trimmed.aligned, index, sizes, parameters, metrics)
-    metrics.count("traced", extensions.score.size)
-    count_statuses("extend_trace", extensions.status, metrics)
     if parameters.trim:
         trimming.count(trimmed, metrics)
-    with metrics.time("records"):
-        both = trimmed.aligned, trimmed.written
-        return trimmed.aligned, records.gather(*both, choices, extensions, index.host.reference, parameters)
+    reads, backend = trimmed.aligned, index.backend
+    is_long, given = are_long(reads, parameters), (index, sizes, parameters, metrics)
+    if is_long.any():
+        return TracedBatch(trimmed, reads, *align_mixed(reads, is_long, *given))
+    with metrics.time("seed"):
+        there = backend.to_device(reads)
+    return TracedBatch(trimmed, there, *align_short(reads, there, *given))
 
 
-def align_by_length(
-    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
-) -> tuple[records.Choices, Extensions]:
-    """Align long reads by their own steps, the others as short ones."""
+def align_mixed(
+    reads: ReadBatch,
+    is_long: np.ndarray,
+    index: PlacedIndex,
+    sizes: InsertModels,
+    parameters: AlignParameters,
+    metrics: Metrics,
+) -> tuple[records.TracedChoices, StepStatuses]:
+    """Align a batch that has long reads."""
     side = long.KernelSide(index.backend, index.bases.packed)
-    is_long = are_long(reads, parameters)
-    if not is_long.any():
-        return align_short(reads, index, sizes, parameters, metrics)
+    none = np.empty(0, np.uint8)
     if is_long.all():
-        return long.align(reads, index.host, side, parameters, metrics, index.alternates)
+        found = long.align(reads, index.host, side, parameters, metrics, index.alternates)
+        return records.TracedChoices(*found), StepStatuses(np.zeros(1, np.int64), none, none, found[1].status)
     is_short = ~is_long | (reads.segment != Segment.UNPAIRED)  # the mate of a long mate is a short read that has a mate
     rows = np.flatnonzero(is_short), np.flatnonzero(is_long)
-    some = [take(reads, "reads", each) for each in rows]
-    short = align_short(some[0], index, sizes, parameters, metrics)
-    both = short, long.align(some[1], index.host, side, parameters, metrics, index.alternates)
+    few, many = (take(reads, "reads", each) for each in rows)
+    short, statuses = to_host(align_short(few, index.backend.to_device(few), index, sizes, parameters, metrics))
+    both = short, long.align(many, index.host, side, parameters, metrics, index.alternates)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
     order = np.empty(len(reads), np.int64)
     order[np.concatenate(rows)] = np.arange(rows[0].size + rows[1].size)  # long mates twice: the last stays
-    return take(choices, "reads", order), take(extensions, "extensions", ranges(choices.choice_offsets, order))
+    extensions = take(extensions, "extensions", ranges(choices.choice_offsets, order))
+    choices = take(choices, "reads", order)
+    return records.TracedChoices(choices, extensions), statuses._replace(extend_trace=extensions.status)
 
 
 def align_short(
-    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
-) -> tuple[records.Choices, Extensions]:
-    """Find the places of reads and their mates, and the alignments there."""
+    reads: ReadBatch,
+    there: ReadBatch,
+    index: PlacedIndex,
+    sizes: InsertModels,
+    parameters: AlignParameters,
+    metrics: Metrics,
+) -> tuple[records.TracedChoices, StepStatuses]:
+    """Find the places of reads and their mates, and the alignments there. there: the reads on the side of kernels."""
     backend, extend = index.backend, index.backend.step(EXTEND)
-    reference, scoring = index.host.reference, parameters.scoring
-    with backend.frame():
-        with metrics.time("seed"):
-            there = backend.to_device(reads, *ON_DEVICE)
-        chains = find_chains(reads, there, index, parameters, metrics)
-        with metrics.time("seed"):
-            chains = look_again(reads, chains, index, parameters)
-        with metrics.time("pair"):
-            planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
-        with metrics.time("extend_score"):
-            oriented = extend.orient(reads, there)
-            planned_scores = extend.score(oriented, planned, index.bases.packed, scoring)
-        with metrics.time("rescue"):
-            places = places_of(planned, planned_scores, parameters)
-            parts = pair.plan_parts(reads.read_offsets, places, reference.contig_offsets, parameters)
-            rescued = pair.plan_rescue(reads, chains.settled, places, reference, sizes, parameters)
-        with metrics.time("extend_rescued"):
-            others = pair.join(parts, rescued)
-            other_scores = extend.score(oriented, others, index.bases.packed, scoring)
-            candidates, scores = pair.merge(planned, planned_scores, others, other_scores)
-        if index.alternates:
-            with metrics.time("extend_lifted"):
-                lifted = alternates.plan_lifted(reads, (candidates, scores), index.alternates, parameters)
-                lifted_scores = extend.score(oriented, lifted, index.bases.packed, scoring)
-                candidates, scores = pair.merge(candidates, scores, lifted, lifted_scores)
-                metrics.count("lifted_windows", len(lifted))
-        with metrics.time("choose"):
-            known = reads, places_of(candidates, scores, parameters), sizes, parameters, chains.repetitive
-            if index.alternates:  # loci of the primary assembly compete
-                choices = alternates.choose(*known, index.alternates)
-            else:
-                choices = records.choose(*known, reference.contig_offsets)
-        with metrics.time("extend_trace"):
-            chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
-            extensions = extend.trace(oriented, chosen, index.bases.packed, scoring, found)
-    metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
-    metrics.count("chains", chains.score.size)
-    metrics.count("candidates", len(planned))
-    metrics.count("rescue_windows", len(rescued))
-    for step, done in (("chain", chains), ("extend_score", scores)):
-        count_statuses(step, done.status, metrics)
-    return choices, extensions
+    (packed, contig_offsets), reference, scoring = index.bases, index.host.reference, parameters.scoring
+    chains = find_chains(reads, there, index, parameters, metrics)
+    with metrics.time("seed"):
+        chains = look_again(reads, there, chains, index, parameters)
+    with metrics.time("pair"):
+        candidates = pair.plan_candidates(there, chains, contig_offsets, sizes, parameters.pair)
+        metrics.count("candidates", len(candidates))
+    with metrics.time("extend_score"):
+        oriented = extend.orient(there, there)
+        scores = extend.score(oriented, candidates, packed, scoring, metrics)
+    with metrics.time("rescue"):
+        places = places_of(candidates, scores, parameters)
+        parts = pair.plan_parts(there.read_offsets, places, contig_offsets, parameters)
+        lone = pair.find_lone(there, chains.settled, places, contig_offsets, sizes, parameters)
+        rescued = pair.plan_rescue(reads, *lone, reference, sizes, parameters)
+        metrics.count("rescue_windows", len(rescued))
+    with metrics.time("extend_rescued"):
+        others, _ = pair.merge(parts, backend.to_device(rescued))
+        candidates, scores = add_scored(oriented, (candidates, scores), others, index, parameters, metrics)
+    if index.alternates:
+        with metrics.time("extend_lifted"):
+            lifted = alternates.plan_lifted(reads, to_host((candidates, scores)), index.alternates, parameters)
+            metrics.count("lifted_windows", len(lifted))
+            lifted = backend.to_device(lifted)
+            candidates, scores = add_scored(oriented, (candidates, scores), lifted, index, parameters, metrics)
+    with metrics.time("choose"):
+        places = places_of(candidates, scores, parameters)
+        if index.alternates:  # loci of the primary assembly compete
+            places, repetitive = to_host((places, chains.repetitive))
+            choices = alternates.choose(reads, places, sizes, parameters, repetitive, index.alternates)
+            choices = backend.to_device(choices)
+        else:
+            choices = records.choose(there, places, sizes, parameters, chains.repetitive, contig_offsets)
+    with metrics.time("extend_trace"):
+        chosen, found = (
+            each(choices.candidate, of) for each, of in ((gather_candidates, candidates), (gather_scores, scores))
+        )
+        extensions = extend.trace(oriented, chosen, packed, scoring, found, metrics)
+    statuses = StepStatuses(chains.chain_offsets[-1:], chains.status, scores.status, extensions.status)
+    return records.TracedChoices(choices, extensions), statuses
+
+
+def add_scored(
+    oriented: Oriented,
+    known: tuple[Candidates, Scores],
+    others: Candidates,
+    index: PlacedIndex,
+    parameters: AlignParameters,
+    metrics: Metrics,
+) -> tuple[Candidates, Scores]:
+    """Score further candidates, and add them to those with a score."""
+    if len(others) == 0:
+        return known
+    candidates, scores = known
+    found = index.backend.step(EXTEND).score(oriented, others, index.bases.packed, parameters.scoring, metrics)
+    candidates, rows = pair.merge(candidates, others)
+    return candidates, gather_scores(rows, scores, found)
 
 
 def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:
@@ -211,7 +268,7 @@ def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> tri
 def find_chains(
     reads: ReadBatch, there: ReadBatch, index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> Chains:
-    """Look up and chain seeds on the side that holds the index; the chains are on the host."""
+    """Look up and chain seeds on the side that holds the index; the chains are on the side where kernels run."""
     side = index.seeding
     mine = there if side == index.backend else reads
     with side.frame():
@@ -221,24 +278,24 @@ def find_chains(
             chains: Chains = side.step(CHAIN).chain_hits(
                 mine, hits, index.genome.contig_offsets, parameters.seed, parameters.chain
             )
-            return chains
+    return chains if side == index.backend else index.backend.to_device(chains)
 
 
-def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters: AlignParameters) -> Chains:
-    """Add chains that a second look finds for weak reads, after the read's own."""
-    weak = again.find_weak(reads, chains, parameters)
+def look_again(
+    reads: ReadBatch, there: ReadBatch, chains: Chains, index: PlacedIndex, parameters: AlignParameters
+) -> Chains:
+    """Add chains that a second look, on the host, finds for weak reads, after the read's own."""
+    weak = again.find_weak(reads, there.read_offsets, chains, parameters)
     if weak.rows.size == 0:
         return chains
     hits = again.find_seeds(reads, weak, index.host, index.repeats, parameters)
-    some, offsets = take(reads, "reads", weak.rows), index.host.reference.contig_offsets
-    more, sizes = chain_hits(some, hits, offsets, parameters.seed, parameters.chain), np.diff(chains.chain_offsets)
-    places = np.repeat(chains.chain_offsets[weak.rows + 1], np.diff(more.chain_offsets))
-    sizes[weak.rows] += np.diff(more.chain_offsets)
-    own, added = chains.chain_offsets[-1], more.chain_offsets[-1]
-    order = np.insert(np.arange(own), places, np.arange(own, own + added))
-    merged = take(concatenate([chains, more], "chains"), "chains", order)
-    merged.repetitive[weak.rows] = more.repetitive
-    return replace(merged, chain_offsets=offsets_of(sizes))
+    some, sizes = take(reads, "reads", weak.rows), np.zeros(len(reads), np.int64)
+    more = chain_hits(some, hits, index.host.reference.contig_offsets, parameters.seed, parameters.chain)
+    sizes[weak.rows] = np.diff(more.chain_offsets)
+    more, rows, added = index.backend.to_device((more, weak.rows, offsets_of(sizes)))
+    offsets, merged = merge_offsets(MergedRows, len(reads), chains.chain_offsets, added, chains.score.size)
+    again.put_repetitive(weak.rows.size, rows, more.repetitive, chains.repetitive)
+    return replace(gather_chains(merged, chains, more), chain_offsets=offsets)
 
 
 def train(
@@ -252,7 +309,7 @@ def train(
                 reads = trim(reads, parameters, metrics).aligned
                 with index.backend.frame():
                     there = index.backend.to_device(reads, *ON_DEVICE)
-                    chains = find_chains(reads, there, index, parameters, metrics)
+                    chains = to_host(find_chains(reads, there, index, parameters, metrics))
                 evidence.append(pair.collect_evidence(reads, chains, index.host.reference.contig_offsets))
     return pair.fit_groups(evidence, parameters.pair)
 
@@ -331,19 +388,12 @@ def sample_window(reference: Reference) -> np.ndarray:
     return window
 
 
-def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
-    """Count the cells (read length times window) of candidates that needed dynamic programming; traced ones twice."""
-    rows = np.concatenate([np.flatnonzero(scores.status == Status.OK), traced[scores.status[traced] == Status.OK]])
-    lengths = np.diff(reads.read_offsets)[candidates.read[rows]]
-    lengths = np.where(
-        candidates.part_stop[rows] > 0, candidates.part_stop[rows] - candidates.part_start[rows], lengths
-    )
-    return int((lengths * (candidates.window_stop[rows] - candidates.window_start[rows])).sum())
-
-
-def count_statuses(step: str, status: np.ndarray, metrics: Metrics) -> None:
+def count_statuses(statuses: StepStatuses, metrics: Metrics) -> None:
     """Count the items that a kernel could not do, or did without dynamic programming."""
-    seen = np.bincount(status, minlength=len(Status))
-    for kind in Status:
-        if kind > Status.OK and seen[kind]:
-            metrics.count(f"{step}_{kind.name.lower()}", int(seen[kind]))
+    metrics.count("chains", int(statuses.chains[0]))
+    metrics.count("traced", statuses.extend_trace.size)
+    for step, status in zip(StepStatuses._fields[1:], statuses[1:], strict=True):
+        seen = np.bincount(status, minlength=len(Status))
+        for kind in Status:
+            if kind > Status.OK and seen[kind]:
+                metrics.count(f"{step}_{kind.name.lower()}", int(seen[kind]))

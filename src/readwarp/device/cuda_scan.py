@@ -93,13 +93,13 @@ def put_rows(put: Any, kind: type[Batch], offsets: tuple[str, Field], rows: int,
     """Make the batch of all rows by a `RaggedFunction`; the host waits for the room, and for the size of the values."""
     workspace, (name, field) = current(), offsets
     assert field.splits
-    sizes, rooms = workspace.empty(rows, np.int64), workspace.empty(rows + 1, np.int64)
-    put.rooms(rows, sizes, *arguments)
-    exclusive_scan(sizes, rooms, workspace)
-    lengths = {field.rows: rows, field.splits: total_of(rooms, workspace)}
-    dense = empty(kind, lengths, workspace.empty)
     split = {column: declared.dtype for column, declared in fields_of(kind).items() if declared.rows == field.splits}
     with workspace.frame():
+        sizes, rooms = workspace.empty(rows, np.int64), workspace.empty(rows + 1, np.int64)
+        put.rooms(rows, sizes, *arguments)
+        exclusive_scan(sizes, rooms, workspace)
+        lengths = {field.rows: rows, field.splits: total_of(rooms, workspace)}
+        dense = empty(kind, lengths, workspace.keep)
         loose = {column: workspace.empty(lengths[field.splits], dtype) for column, dtype in split.items()}
         put.apart(rows, rooms, sizes, *arguments, replace(dense, **loose))
         found = getattr(dense, name)

@@ -10,6 +10,9 @@ workspace is made. After that nothing is allocated: `empty` hands out the next b
         kernel[grid, block, workspace.stream](bases, scores)
         scores, = workspace.download(scores)            # waits for the stream
 
+Results that outlive the frame in which they are made are kept (`keep`), at the other end of the block, until the
+outermost frame ends.
+
 A stream works in order, so bytes that a frame has taken back can be handed out again at once. Pinned bytes are free
 again after a wait for the stream.
 
@@ -23,7 +26,7 @@ Then compute-sanitizer and the emulated card notice an out-of-bounds access, whi
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -33,7 +36,7 @@ from numpy import ndarray
 
 from readwarp.device import cuda_driver, failure
 from readwarp.device.card_array import CardArray
-from readwarp.device.staging import Staging, rounded
+from readwarp.device.staging import ALIGNMENT, Staging, rounded
 from readwarp.errors import StoppedError, WorkspaceFullError
 
 BLOCK = 64 << 20  # bytes per block of an unplanned workspace
@@ -80,6 +83,7 @@ class Workspace:
         if capacity is not None and not self._is_separate:
             self._add_block(capacity)
         self._block, self._used = 0, 0  # position of the next bytes
+        self._kept, self._kept_alone = 0, list[CardArray]()  # bytes kept, and arrays of their own for them
         self._depth = 0
         self.stream = cuda_driver.Stream()
         self._staging = Staging(pinned, self.stream.handle)
@@ -112,7 +116,7 @@ class Workspace:
     @property
     def left(self) -> int | None:
         """Device bytes that can still be handed out; None in an unplanned workspace."""
-        return None if self.capacity is None else self.capacity - self._used
+        return None if self.capacity is None else self.capacity - self._used - self._kept
 
     @contextmanager
     def frame(self) -> Iterator["Workspace"]:
@@ -128,16 +132,31 @@ class Workspace:
                 self.stream.synchronize()
                 free(self._blocks[blocks:])
                 del self._blocks[blocks:]
-            if self._depth == 0 and self.capacity is None:
-                self.synchronize()
-                self._blocks.clear()
-                self._block = self._used = 0
+            if self._depth == 0:
+                self._kept = 0
+                self._free_all()
+
+    def _free_all(self) -> None:
+        """Free what the outermost frame leaves, beside the block of a planned workspace."""
+        if self.capacity is None:
+            self.synchronize()
+            self._blocks.clear()
+            self._block = self._used = 0
+        free(self._kept_alone)
+        self._kept_alone.clear()
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return a CardArray with undefined content. Raises WorkspaceFullError."""
+        return self._array(shape, np.dtype(dtype), self._take)
+
+    def keep(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        """Return a CardArray as `empty` does, which stays until the outermost frame ends."""
+        return self._array(shape, np.dtype(dtype), self._take_to_keep)
+
+    @staticmethod
+    def _array(shape: int | tuple[int, ...], dtype: Any, take: Callable[[int], tuple[CardArray, int]]) -> CardArray:
         lengths = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
-        dtype = np.dtype(dtype)
-        block, place = self._take(prod(lengths) * dtype.itemsize)
+        block, place = take(prod(lengths) * dtype.itemsize)
         return CardArray(block.address + place, lengths, dtype, block.owner)
 
     def upload(self, array: ndarray) -> Any:
@@ -147,14 +166,11 @@ class Workspace:
 
     def on_card(self, value: Any) -> Any:
         """Copy the host arrays of a value to the device at once; value: an array, a batch or a tuple of these."""
-        made = iter(self._upload(list(_host_arrays(value))))
+        return _exchange(value, ndarray, self._upload)
 
-        def moved(part: Any) -> Any:
-            if isinstance(part, tuple):
-                return type(part)(*map(moved, part)) if hasattr(part, "_fields") else tuple(map(moved, part))
-            return next(made) if isinstance(part, ndarray) else part
-
-        return moved(value)
+    def on_host(self, value: Any) -> Any:
+        """Copy the device arrays of a value to the host at once, after all earlier work of the stream."""
+        return _exchange(value, CardArray, lambda arrays: self.download(*arrays))
 
     def _upload(self, arrays: Sequence[ndarray]) -> list[Any]:
         """Upload arrays as neighbours on the card."""
@@ -195,8 +211,8 @@ class Workspace:
         if self._is_stopped:
             raise StoppedError("the run has ended")
 
-    def _take(self, nbytes: int) -> tuple[CardArray, int]:
-        """Take the next bytes of a block for work; return the block and their position there."""
+    def _begin(self, nbytes: int) -> int:
+        """Note that work begins, and return the bytes of the block that these take. Raises WorkspaceFullError."""
         self._check_stop()
         if not self._is_at_work:
             self._began.record(self.stream)
@@ -204,10 +220,28 @@ class Workspace:
         needed = rounded(nbytes)
         if self.left is not None and needed > self.left:
             raise WorkspaceFullError(f"{needed} bytes needed, {self.left} of {self.capacity} left")
+        return needed
+
+    def _take_to_keep(self, nbytes: int) -> tuple[CardArray, int]:
+        """Take the last bytes of the block, or an array for these alone; return it and their position there."""
+        self._kept += self._begin(nbytes)
+        self._mark(0)
+        if self.capacity is not None and not self._is_separate:
+            return self._blocks[0], self.capacity // ALIGNMENT * ALIGNMENT - self._kept
+        self._kept_alone.append(allocate((max(1, nbytes),), np.uint8))
+        return self._kept_alone[-1], 0
+
+    def _mark(self, before: int) -> None:
+        """Note the bytes in use. before: those in full blocks."""
+        self.high_water = max(self.high_water, before + self._used + self._kept)
+
+    def _take(self, nbytes: int) -> tuple[CardArray, int]:
+        """Take the next bytes of a block for work; return the block and their position there."""
+        needed = self._begin(nbytes)
         if self._is_separate:
             self._add_block(max(1, nbytes))
             self._used += needed
-            self.high_water = max(self.high_water, self._used)
+            self._mark(0)
             return self._blocks[-1], 0
         return self._next(needed)
 
@@ -218,21 +252,30 @@ class Workspace:
         if self._block == len(self._blocks):
             self._add_block(max(nbytes, BLOCK))
         start, self._used = self._used, self._used + nbytes
-        before = sum(block.size for block in self._blocks[: self._block])
-        self.high_water = max(self.high_water, before + self._used)
+        self._mark(sum(block.size for block in self._blocks[: self._block]))
         return self._blocks[self._block], start
 
     def _add_block(self, nbytes: int) -> None:
         self._blocks.append(allocate((nbytes,), np.uint8))
 
 
-def _host_arrays(value: Any) -> Iterator[ndarray]:
-    """Yield the host arrays in tuples and batches, in order."""
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _host_arrays(part)
-    elif isinstance(value, ndarray):
-        yield value
+def _exchange(value: Any, kind: type, copy: Callable[[list[Any]], Sequence[Any]]) -> Any:
+    """Return the value, tuples and batches with arrays, with what `copy` makes of all its arrays of this kind."""
+
+    def found(part: Any) -> Iterator[Any]:
+        if isinstance(part, tuple):
+            for each in part:
+                yield from found(each)
+        elif isinstance(part, kind):
+            yield part
+
+    def moved(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return type(part)(*map(moved, part)) if hasattr(part, "_fields") else tuple(map(moved, part))
+        return next(made) if isinstance(part, kind) else part
+
+    made = iter(copy(list(found(value))))
+    return moved(value)
 
 
 _mine = threading.local()

@@ -60,7 +60,7 @@ class RowFunction:
     def __init__(self, body: Callable[..., Any]) -> None:
         self.body, self.parts = body, {"body": Kernel(body, INLINED)}
         self.given = list(signature(body).parameters)[1:]
-        self.loop = Kernel(write(LOOP, body, self.given, self.parts), OPTIONS)
+        self.loop = Kernel(write(LOOP, body, self.parts, given=self.given), OPTIONS)
 
     def __call__(self, rows: int, *arguments: Any) -> None:
         if not is_on_card(arguments):
@@ -76,7 +76,7 @@ class RowFunction:
         """The kernel for cards."""
         from readwarp.device.cuda_jit import cuda, cuda_kernel
 
-        return cuda_kernel(write(GRID, self.body, self.given, self.parts | {"cuda": cuda}))
+        return cuda_kernel(write(GRID, self.body, self.parts | {"cuda": cuda}, given=self.given))
 
 
 each_row = RowFunction  # as a decorator
@@ -87,9 +87,9 @@ class RaggedFunction:
 
     def __init__(self, body: Callable[..., Any], room: Kernel) -> None:
         parts, given = {"body": Kernel(body, INLINED), "room": room}, list(signature(body).parameters)[2:]
-        self.in_turn = Kernel(write(IN_TURN, body, given, parts), OPTIONS)
-        self.rooms = RowFunction(write(ROOMS, body, given[:-1], parts))
-        self.apart = RowFunction(write(APART, body, given, parts))
+        self.in_turn = Kernel(write(IN_TURN, body, parts, given=given), OPTIONS)
+        self.rooms = RowFunction(write(ROOMS, body, parts, given=given[:-1]))
+        self.apart = RowFunction(write(APART, body, parts, given=given))
 
     def __call__(self, kind: type[Batch], rows: int, *arguments: Any) -> Batch:
         """Return a batch of this type, whose other columns of the rows are written by the body too."""
@@ -117,25 +117,30 @@ def ragged_rows(room: Kernel) -> Callable[[Callable[..., Any]], RaggedFunction]:
 
 def empty_beside(beside: Any, kind: type[Batch], lengths: dict[str, int]) -> Batch:
     """Make a batch to be filled on the side of the array `beside`."""
+    return empty(kind, lengths, maker_beside(beside))
+
+
+def maker_beside(beside: Any) -> Callable[[Any, Any], Any]:
+    """Return what makes an array to be filled, of a shape and a dtype, on the side of the array `beside`."""
     workspace = workspace_of(beside)
-    return empty(kind, lengths, workspace.empty if workspace else np.empty)
+    return workspace.keep if workspace else np.empty
 
 
 def to_side_of(beside: Any, values: Any) -> Any:
-    """Return an array on the side of the array `beside`, copied there from the host."""
+    """Return an array, or a tuple of arrays, on the side of the array `beside`, copied there from the host."""
     workspace = workspace_of(beside)
-    return workspace.upload(values) if workspace and isinstance(values, np.ndarray) else values
+    return workspace.on_card(values) if workspace else values
 
 
 def to_host(values: Any) -> Any:
-    """Return an array on the host, copied there from a card."""
+    """Return an array, or a tuple of arrays, on the host, copied there from a card."""
     workspace = workspace_of(values)
-    return workspace.download(values)[0] if workspace else values
+    return workspace.on_host(values) if workspace else values
 
 
-def workspace_of(values: Any) -> Any:
-    """Return the calling thread's workspace if the array is on a card, else None."""
-    if not isinstance(values, CardArray):
+def workspace_of(*values: Any) -> Any:
+    """Return the calling thread's workspace if an array, or one in a tuple, is on a card, else None."""
+    if not is_on_card(values):
         return None
     from readwarp.device.memory import current
 
@@ -147,10 +152,10 @@ def is_on_card(arguments: tuple[Any, ...]) -> bool:
     return any(isinstance(each, CardArray) or (isinstance(each, tuple) and is_on_card(each)) for each in arguments)
 
 
-def write(template: str, body: Callable[..., Any], given: list[str], parts: dict[str, Any]) -> Callable[..., Any]:
+def write(template: str, body: Callable[..., Any], parts: dict[str, Any], **texts: list[str]) -> Callable[..., Any]:
     """Write the function of the template around a body, in its module. parts: the names that it uses."""
     space = {"np": np, **parts, "__name__": body.__module__}
-    exec(template.format(given=", ".join(given)), space)
+    exec(template.format(**{name: ", ".join(each) for name, each in texts.items()}), space)
     made: Callable[..., Any] = next(reversed(space.values()))
     made.__qualname__ = f"{body.__qualname__}.{made.__name__}"
     return made

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.device.rows import each_row, ragged_rows, to_host, to_side_of, workspace_of
+from readwarp.device.rows import each_row, maker_beside, ragged_rows, to_host, to_side_of
 from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, POSITION, int32_at, uint16_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.text import put_bytes, put_copy
@@ -20,8 +20,7 @@ NO_WORDS = np.empty((0, 0), np.int32)
 
 def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
     """Order records of either side by contig, position and strand, like `samtools sort`; unplaced ones come last."""
-    workspace = workspace_of(records.data)
-    keys = (workspace.empty if workspace else np.empty)(len(records), np.int64)
+    keys = maker_beside(records.data)(len(records), np.int64)
     set_coordinate_key(len(records), records, skip, keys)
     return np.argsort(to_host(keys), kind="stable")
 

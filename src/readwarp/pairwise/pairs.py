@@ -43,6 +43,11 @@ class Pairs(NamedTuple):
     def __len__(self) -> int:
         return self.query_starts.size
 
+    @property
+    def cells(self) -> int:
+        """Cells of all tables."""
+        return int((self.query_lengths * self.target_lengths).sum())
+
 
 class Ends(NamedTuple):
     """Best score of each pair, and the end of its first best alignment (0, 0 if no local score is above 0)."""

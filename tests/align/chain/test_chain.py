@@ -11,6 +11,7 @@ from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.backend import Backend
+from readwarp.device.rows import to_host
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import columns_of
 from readwarp.rules.statuses import Status
@@ -167,7 +168,7 @@ def on_card(batch: ReadBatch, hits: SeedHits, p: ChainParameters) -> Chains:
     backend = Backend("cuda", (0,))
     with backend.frame():
         there, borders = backend.to_device(batch, "bases", "read_offsets"), memory.current().upload(CONTIGS)
-        return cuda.chain_hits(there, backend.to_device(hits), borders, SeedParameters(), p)
+        return to_host(cuda.chain_hits(there, backend.to_device(hits), borders, SeedParameters(), p))
 
 
 def assert_same_on_card(reads: list[list[Anchor]], p: ChainParameters) -> Chains:
@@ -225,4 +226,6 @@ def test_cuda_takes_the_bytes_it_says():
         before = workspace.high_water
         chains = cuda.chain_hits(there, hits, borders, SeedParameters(), ChainParameters())
         assert chains.score.size == 3
-        assert workspace.high_water - before == cuda.device_bytes(3, 5, 3)
+        scan = memory.rounded(8)  # freed before the chains are counted
+        most = max(cuda.kept_bytes(3, 0), cuda.kept_bytes(3, 3) - scan) + cuda.device_bytes(3, 5)
+        assert workspace.high_water - before == most

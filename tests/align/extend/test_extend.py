@@ -10,10 +10,13 @@ from helpers.cards import HAS_CARDS
 from helpers.seeding import planned
 from readwarp.align.batches import Candidates
 from readwarp.align.extend import cpu
+from readwarp.align.extend.left import LaidReads
 from readwarp.align.extend.scalar import loss_by_part
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.backend import Backend
+from readwarp.device.rows import to_host
 from readwarp.formats.common.reads import ReadBatch
+from readwarp.metrics import Metrics
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import columns_of, replace, take
 from readwarp.rules.bases import LETTERS, pack
@@ -59,26 +62,17 @@ def score(side, reads, *rest):
     """The scores that a side computes for reads and reference on the host."""
     backend = Backend(side.__name__.split(".")[-1], (0,))
     with backend.frame():
-        there = backend.to_device(reads, "bases", "read_offsets")
-        windows, bases, scoring = rest
-        return side.score(side.orient(reads, there), windows, on_side(backend, bases), scoring)
+        there, windows, bases = backend.to_device((reads, *rest[:2]))
+        return to_host(side.score(side.orient(there, there), windows, bases, rest[2], Metrics()))
 
 
 def trace(side, reads, *rest):
     backend = Backend(side.__name__.split(".")[-1], (0,))
     with backend.frame():
-        there = backend.to_device(reads, "bases", "read_offsets")
         windows, chosen, bases, scoring = rest
-        oriented, there, chosen = (
-            side.orient(reads, there),
-            on_side(backend, bases),
-            take(windows, "candidates", chosen),
-        )
-        return side.trace(oriented, chosen, there, scoring, side.score(oriented, chosen, there, scoring))
-
-
-def on_side(backend, array):
-    return array if backend.name == "cpu" else memory.current().upload(array)
+        there, chosen, bases = backend.to_device((reads, take(windows, "candidates", chosen), bases))
+        known = side.orient(there, there), chosen, bases, scoring
+        return to_host(side.trace(*known, side.score(*known, Metrics()), Metrics()))
 
 
 def packed(reference):
@@ -315,40 +309,15 @@ def test_cuda_gives_the_same_bytes(scoring):
 
 
 @pytest.mark.cards
-def test_cuda_takes_the_bytes_it_says():
-    """Only the step's own bytes: reads without gaps leave nothing to the engine."""
-    rng = np.random.default_rng(7)
-    reference = rng.integers(0, 4, 400).astype(np.uint8)
-    reads = batch([reference[100:150].tolist(), reference[200:220].tolist()])
-    windows = candidates([(0, 0, 90, 160, 100), (1, 0, 190, 230, 200), (0, 0, 95, 155, 100)])
-    backend = Backend("cuda", (0,))
-    with planned(1 << 20) as workspace, workspace.frame():
-        there, bases = backend.to_device(reads, "bases", "read_offsets"), workspace.upload(packed(reference))
-        marks = [workspace.high_water]
-        oriented = cuda.orient(reads, there)
-        marks.append(workspace.high_water)
-        scores = cuda.score(oriented, windows, bases, Scoring())
-        marks.append(workspace.high_water)
-        assert scores.status.tolist() == [Status.UNGAPPED] * 3
-    assert np.diff(marks).tolist() == [cuda.oriented_bytes(70), cuda.scored_bytes(3)]
-    with planned(1 << 20) as workspace, workspace.frame():
-        oriented = cpu.Oriented(workspace.upload(np.zeros(140, np.uint8)), reads.read_offsets)
-        bases = workspace.upload(packed(reference))
-        before = workspace.high_water
-        many, found = (take(batch, "candidates", np.arange(200) % 3) for batch in (windows, scores))
-        cuda.trace(oriented, many, bases, Scoring(), found)
-        assert workspace.high_water - before == cuda.traced_bytes(200)
-
-
-@pytest.mark.cards
 def test_cuda_windows_take_the_bytes_they_say():
     reads, windows = batch([[0, 1, 2, 3]]), candidates([(0, 0, 3, 160, 3), (0, 0, 20, 220, 3)])
     reference = np.random.default_rng(8).integers(0, 5, 300).astype(np.uint8)
     with planned(1 << 20) as workspace, workspace.frame():
         oriented, bases = workspace.upload(reads.bases), workspace.upload(packed(reference))
         before = workspace.high_water
-        laid = cpu.lay(cpu.Oriented(oriented, reads.read_offsets), windows)
-        pairs = cuda.windows_of(oriented, take(laid, "candidates", np.array([1, 0])), bases)
+        starts, lengths = np.zeros(2, np.int64), np.full(2, 4)
+        laid = LaidReads(starts, lengths, windows.window_start[::-1], windows.window_stop[::-1])
+        pairs = cuda.windows_of(oriented, laid, bases)
         kept, most = memory.rounded(357), cuda.window_bytes(2, 357)
         assert workspace.high_water - before == most
         workspace.empty(1, np.uint8)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from readwarp.align import pair
 from readwarp.align.batches import Candidates, Chains, Scores
-from readwarp.align.insert_models import InsertModels, InsertSizes
+from readwarp.align.insert_models import InsertModels, InsertSizes, model_of
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
 from readwarp.align.places import places_of
 from readwarp.config import AlignParameters, PairParameters, RecordParameters
@@ -112,9 +112,10 @@ def test_each_read_group_has_a_model():
     assert models.common == pair.fit(evidence, PairParameters()) and list(models.groups) == [1, 4]
     for group, part in ((4, short), (1, long)):
         assert models.groups[group] == pair.fit([evidence_of(part, 1)], PairParameters())
-    limits = models.limits(np.array([-1, 0, 1, 4, 7, 99], np.int32))
+    limits = models.limits()
     low = [models.common.low, models.groups[1].low, models.groups[4].low]
-    assert limits.low[limits.model].tolist() == [low[0], low[0], low[1], low[2], low[0], low[0]]
+    found = [limits.low[model_of.py_func(limits, group)] for group in (-1, 0, 1, 4, 7, 99)]
+    assert found == [low[0], low[0], low[1], low[2], low[0], low[0]]
     assert pair.fit_groups(evidence[:1], PairParameters()).groups == {}
     assert pair.fit_groups([], PairParameters()).common == DEFAULT
 
@@ -222,9 +223,9 @@ def test_rescue_finds_a_mate(turned, changes):
     assert (rescued.diagonal.tolist(), rescued.strand.tolist()) == ([missing], [1 - strand])
     assert rescued.window_start[0] <= missing - 16 and rescued.window_stop[0] >= missing + LENGTH + 16
     assert rescued.window_stop[0] - rescued.window_start[0] < LENGTH + 150
-    merged, merged_scores = pair.merge(found, scores, rescued, Scores(*(column[:1] for column in columns(scores))))
+    merged, rows = pair.merge(found, rescued)
     assert merged.candidate_offsets.tolist() == [0, 1, 2] and merged.diagonal.tolist() == [placed, missing]
-    assert merged_scores.score.size == 2
+    assert rows.tolist() == [0, 1]
 
 
 def planned(reads: ReadBatch, chains: Chains, genome: np.ndarray):

@@ -17,7 +17,7 @@ from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import exclusive_scan
+from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.instructions import highest_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
@@ -30,36 +30,50 @@ NOTHING = np.int32(0x7FFFFFFF)
 def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: Any, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
-    """See cpu.chain_hits. Inputs are on the device, results on the host."""
+    """See cpu.chain_hits. All batches are on the device; the chains stay until the caller's outermost frame ends."""
     workspace, n = current(), hits.status.size
+    offsets, repetitive = workspace.keep(n + 1, np.int64), workspace.keep(n, np.int32)
+    settled, status = (workspace.keep(n, np.uint8) for _ in range(2))
     with workspace.frame():
         rows = workspace.empty((hits.anchors.size, rule.COLUMNS), np.int64)
         links = rule.ChainLinks(*(workspace.empty(hits.anchors.size, np.int32) for _ in range(2)))
-        found, offsets, settled = (
-            workspace.empty(size, dtype) for size, dtype in ((n, np.int32), (n + 1, np.int64), (n, np.uint8))
-        )
+        found = workspace.empty(n, np.int32)
         chain_reads[warps_for(n, workspace)](
-            reads.read_offsets, hits, contig_offsets, rule.limits_of(seed, parameters), links, rows, found, settled
+            reads.read_offsets,
+            hits,
+            contig_offsets,
+            rule.limits_of(seed, parameters),
+            links,
+            rows,
+            (found, repetitive, settled, status),
         )
         exclusive_scan(found, offsets, workspace)
-        chain_offsets, *of_reads = workspace.download(offsets, hits.repetitive, settled, hits.status)
-        columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in rule.COLUMN_TYPES]
-        there = Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])
-        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, there)
-        return Chains(*[chain_offsets, *workspace.download(*columns), *of_reads])
+        total = total_of(offsets, workspace)
+        columns = [workspace.keep(total, dtype) for dtype in rule.COLUMN_TYPES]
+        chains = Chains(*[offsets, *columns, repetitive, settled, status])
+        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, chains)
+    return chains
 
 
-def device_bytes(reads: int, anchors: int, chains: int) -> int:
-    """Return the peak bytes of the workspace, hits excluded."""
+def device_bytes(reads: int, anchors: int) -> int:
+    """Return the peak bytes of the workspace, hits and chains excluded."""
     per_anchor = rounded(8 * rule.COLUMNS * anchors) + 2 * rounded(4 * anchors)
-    per_read = rounded(4 * reads) + rounded(8 * (reads + 1)) + rounded(reads)
+    return per_anchor + rounded(4 * reads) + cuda_scan.device_bytes(reads)
+
+
+def kept_bytes(reads: int, chains: int) -> int:
+    """Return the bytes of chains."""
     columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in rule.COLUMN_TYPES)
-    return per_anchor + per_read + max(cuda_scan.device_bytes(reads), columns)
+    return columns + rounded(8 * (reads + 1)) + rounded(4 * reads) + 2 * rounded(reads)
 
 
 @cuda_kernel
-def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, settled):
-    """Write the best chains of each read to its part of `rows`, and their number to `found`."""
+def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, of_reads):
+    """Write the best chains of each read to its part of `rows`.
+
+    of_reads: their number, and what else `Chains` says of the read.
+    """
+    found, repetitive, settled, status = of_reads
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
@@ -71,6 +85,7 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, 
     number, is_complete = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
     if lane == 0:
         settled[read] = hits.settled[read] if is_complete else 0
+        repetitive[read], status[read] = hits.repetitive[read], hits.status[read]
         found[read] = rule.drop_weak(best, number, length, limits.drop)
 
 

@@ -1,48 +1,41 @@
 """Extend on CPU lanes: the ungapped answer where proven best, else dynamic programming."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.align.batches import Candidates, Extensions, Scores
+from readwarp.align.extend.left import (
+    OK,
+    UNGAPPED,
+    LaidReads,
+    LeftCandidates,
+    Oriented,
+    UngappedSpans,
+    list_left,
+    part_of,
+    put_end,
+    put_extension,
+)
 from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import load_eight
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.formats.common.reads import ReadBatch
+from readwarp.metrics import Metrics
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST, gain_of_bases
-from readwarp.ragged import empty, offsets_of, take
+from readwarp.ragged import empty, offsets_of
 from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
-from readwarp.rules.cigar import MATCH
 from readwarp.rules.statuses import Status
 
 AHEAD = 8  # candidates between the prefetch of their windows and their use
 MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases searched for a better place without dynamic programming
 U0, U1, U2, U3, U4, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 8))
 LOW, TWO, FOUR = (np.uint8(n) for n in (3, 2, 4))
-OK, UNGAPPED, TOO_LONG = map(int, (Status.OK, Status.UNGAPPED, Status.TOO_LONG))
-
-
-class LaidReads(NamedTuple):
-    """Reads laid on the diagonals of their candidates."""
-
-    starts: Annotated[ndarray, "int64 [candidates]"]  # start of the read in the oriented bases
-    lengths: Annotated[ndarray, "int32 [candidates]"]
-    diagonal: Annotated[ndarray, "int64 [candidates]"]
-    window_start: Annotated[ndarray, "int64 [candidates]"]
-    window_stop: Annotated[ndarray, "int64 [candidates]"]
-
-
-class TracedSpans(NamedTuple):
-    """Results of the traceback. Rows without an ungapped answer hold score 0, the alignment's end, and distance 0."""
-
-    score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
-    query_start: Annotated[ndarray, "int32 [candidates]"]
-    edit_distance: Annotated[ndarray, "int32 [candidates]"]
+TOO_LONG = int(Status.TOO_LONG)
 
 
 class ExtendRoom(NamedTuple):
@@ -50,14 +43,6 @@ class ExtendRoom(NamedTuple):
 
     codes: Annotated[ndarray, "uint8 [bases]"]
     fours: Annotated[ndarray, "uint8 [bases]"]  # see `join_fours`
-
-
-@dataclass(frozen=True, slots=True)
-class Oriented:
-    """Reads of a batch on both strands: read r on strand s starts at offsets[r] + s * offsets[-1]."""
-
-    bases: Any  # uint8 [2 b], where the step runs
-    offsets: ndarray  # int64 [n + 1], on the host
 
 
 def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
@@ -69,47 +54,38 @@ def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
     return Oriented(both, offsets)
 
 
-def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring) -> Scores:
+def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, metrics: Metrics) -> Scores:
     """Find the best score of each candidate's read in its window, and where that alignment ends.
 
     Status UNGAPPED: an alignment without gaps, proven best without dynamic programming. OK: found by dynamic
     programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
     read beyond MAX_READ_LENGTH, score 0.
     """
-    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
-    zeros = np.zeros((2, len(candidates)), np.int32)
-    scores = Scores(zeros[0], zeros[1], candidates.window_start.copy(), np.zeros(len(candidates), np.uint8))
-    score_ungapped(reads.bases, laid, packed, scheme.costs, scores)
-    rest = np.flatnonzero(scores.status == OK)
-    pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
-    put_ends(pairwise.score_pairs(pairs, scheme, scores.score[rest]), rest, candidates, scores)
+    scheme, number = Scheme(costs_of(scoring), LOCAL), len(candidates)
+    scores = empty(Scores, {"candidates": number})
+    score_ungapped(reads, candidates, packed, scheme.costs, scores)
+    left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 0)
+    pairs = windows_of(reads.bases, left, packed)
+    put_end(len(pairs), left, pairwise.score_pairs(pairs, scheme, left.score), candidates, scores)
+    metrics.count("dp_cells", pairs.cells)
     return scores
 
 
-def put_ends(ends: Ends, rows: ndarray, candidates: Candidates, scores: Scores) -> None:
-    """Write ends found by dynamic programming to these rows of `scores`, by the read's positions."""
-    scores.score[rows], scores.query_stop[rows] = ends.score, ends.query_stop
-    scores.reference_stop[rows] = candidates.window_start[rows] + ends.target_stop
-    scores.query_stop[:] += candidates.part_start
-
-
-def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores) -> Extensions:
+def trace(
+    reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores, metrics: Metrics
+) -> Extensions:
     """Trace the alignments of the candidates, gaps leftmost. scores: the result of `score`.
 
     A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
-    scheme = Scheme(costs_of(scoring), LOCAL)
-    laid, scores = lay(reads, candidates), within_parts(candidates, scores)
-    spans = empty(TracedSpans, {"candidates": len(candidates)})
-    trace_ungapped(reads.bases, laid, packed, scheme.costs, scores, spans)
-    gapped, ends = gapped_ends(candidates, scores)
-    pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
-    return gather(candidates, scores, spans, gapped, trace_windows(pairs, scheme, ends))
-
-
-def within_parts(candidates: Candidates, scores: Scores) -> Scores:
-    """Count query positions from the first base that is not left out."""
-    return scores._replace(query_stop=scores.query_stop - candidates.part_start)
+    scheme, number = Scheme(costs_of(scoring), LOCAL), len(candidates)
+    spans = empty(UngappedSpans, {"candidates": number})
+    trace_ungapped(reads, candidates, packed, scheme.costs, scores, spans)
+    left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 1)
+    pairs = windows_of(reads.bases, left, packed)
+    traces = trace_windows(pairs, scheme, Ends(left.score, left.query_stop, left.target_stop))
+    metrics.count("dp_cells", pairs.cells)
+    return put_extension(Extensions, number, candidates, scores, spans, left.offsets, traces)
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
@@ -120,71 +96,16 @@ def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     return pairwise.trace_pairs(pairs, scheme, ends)
 
 
-def gapped_ends(candidates: Candidates, scores: Scores) -> tuple[ndarray, Ends]:
-    """Return (rows whose traceback needs dynamic programming, where their alignments end)."""
-    gapped = np.flatnonzero((scores.status == OK) & (scores.score > 0))
-    target_stop = (scores.reference_stop - candidates.window_start)[gapped].astype(np.int32)
-    return gapped, Ends(scores.score[gapped], scores.query_stop[gapped], target_stop)
-
-
-def gather(candidates: Candidates, scores: Scores, spans: TracedSpans, gapped: ndarray, traces: Traces) -> Extensions:
-    """Combine the ungapped rows, from `spans`, and the `gapped` ones with their traces."""
-    spans.score[gapped], spans.query_start[gapped] = traces.score, traces.query_start
-    spans.edit_distance[gapped] = traces.edit_distance
-    reference_start = scores.reference_stop - scores.query_stop + spans.query_start
-    reference_start[gapped] = candidates.window_start[gapped] + traces.target_start
-    cigar, offsets = _cigars(scores.status, scores.query_stop - spans.query_start, gapped, traces)
-    return Extensions(
-        score=spans.score,
-        query_start=spans.query_start + candidates.part_start,
-        query_stop=scores.query_stop + candidates.part_start,
-        reference_start=reference_start,
-        reference_stop=scores.reference_stop,
-        edit_distance=spans.edit_distance,
-        cigar=cigar,
-        cigar_offsets=offsets,
-        status=scores.status,
-    )
-
-
 def costs_of(scoring: Scoring) -> Costs:
     return Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus)
 
 
-def lay(reads: Oriented, candidates: Candidates) -> LaidReads:
-    starts, lengths = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int32)
-    find_oriented(candidates, reads.offsets, starts, lengths)
-    return LaidReads(starts, lengths, candidates.diagonal, candidates.window_start, candidates.window_stop)
-
-
-@kernel
-def find_oriented(candidates, offsets, starts, lengths):
-    """Find where the oriented read of each candidate starts, and its length, without the bases left out."""
-    part_start, part_stop = candidates.part_start, candidates.part_stop
-    for c in range(starts.size):
-        read = candidates.read[c]
-        starts[c] = offsets[read] + candidates.strand[c] * offsets[-1] + part_start[c]
-        lengths[c] = (part_stop[c] or offsets[read + 1] - offsets[read]) - part_start[c]
-
-
-def windows_of(oriented: ndarray, laid: LaidReads, packed: ndarray) -> Pairs:
+def windows_of(oriented: ndarray, laid: LaidReads | LeftCandidates, packed: ndarray) -> Pairs:
     """Pair oriented reads with whole windows."""
     offsets = offsets_of(laid.window_stop - laid.window_start)
     bases = np.empty(offsets[-1], np.uint8)
     unpack_windows(packed, laid.window_start, offsets, bases)
-    return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, offsets[:-1], np.diff(offsets))
-
-
-def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) -> tuple[ndarray, ndarray]:
-    """Return (CIGARs of all rows, their offsets): one run of M for an ungapped alignment, else the trace."""
-    runs = (status == UNGAPPED).astype(np.int64)
-    runs[gapped] = np.diff(traces.cigar_offsets)
-    offsets = offsets_of(runs)
-    cigar = np.zeros(offsets[-1], np.uint32)
-    plain = status == UNGAPPED
-    cigar[offsets[:-1][plain]] = aligned[plain] << 4 | MATCH
-    cigar[np.repeat(~plain, runs)] = traces.cigar
-    return cigar, offsets
+    return Pairs(oriented, laid.starts, laid.lengths, bases, offsets[:-1], np.diff(offsets))
 
 
 @kernel
@@ -252,21 +173,23 @@ def best_segment(query, target, first, mismatches, costs):
 
 
 @kernel
-def score_ungapped(oriented, laid, packed, costs, scores):
+def score_ungapped(reads, candidates, packed, costs, scores):
     """Align each read ungapped on its candidate's diagonal; status UNGAPPED if nothing else can score more."""
-    starts, lengths, diagonals, window_start, window_stop = laid
+    window_start, window_stop = candidates.window_start, candidates.window_stop
     score, query_stop, reference_stop, status = scores
     room = ExtendRoom(np.empty(MAX_WINDOW, np.uint8), np.empty(MAX_WINDOW, np.uint8))
     places = np.empty(MAX_READ_LENGTH + 1, np.int32)
-    for c in range(starts.size):
-        if c + AHEAD < starts.size:
+    for c in range(status.size):
+        if c + AHEAD < status.size:
             prefetch_bases(packed, window_start[c + AHEAD], window_stop[c + AHEAD])
-        window = window_start[c], window_stop[c]
-        diagonal, length = diagonals[c], np.int64(lengths[c])
+        window, diagonal = (window_start[c], window_stop[c]), candidates.diagonal[c]
+        first, length = part_of(c, candidates, reads.offsets)
+        score[c], query_stop[c] = 0, candidates.part_start[c]
+        reference_stop[c], status[c] = window[0], OK
         if length > MAX_READ_LENGTH:
             status[c] = TOO_LONG
             continue
-        query = oriented[starts[c] : starts[c] + length]
+        query = reads.bases[first : first + length]
         low, high = max(diagonal, window[0]), min(diagonal + length, window[1])
         if low >= high:
             continue
@@ -279,7 +202,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
             (is_whole and are_unknown(query, mismatches))
             or is_proven(query, best, mismatches, packed, window, costs, room)
         ):
-            query_stop[c], reference_stop[c] = end, diagonal + end
+            query_stop[c], reference_stop[c] = candidates.part_start[c] + end, diagonal + end
             status[c] = UNGAPPED
         score[c] = best
 
@@ -360,24 +283,23 @@ def occurs(part, probe, codes, fours):
 
 
 @kernel
-def trace_ungapped(oriented, laid, packed, costs, found, spans):
+def trace_ungapped(reads, candidates, packed, costs, found, spans):
     """Trace the candidates with status UNGAPPED."""
-    starts, lengths, _, _, _ = laid
     score, query_stop, reference_stop, status = found
-    raw, query_start, edit_distance = spans
     space, places = np.empty(MAX_READ_LENGTH, np.uint8), np.empty(MAX_READ_LENGTH + 1, np.int32)
-    for c in range(starts.size):
-        if c + AHEAD < starts.size:
-            prefetch_bases(packed, reference_stop[c + AHEAD] - lengths[c + AHEAD], reference_stop[c + AHEAD])
-        raw[c] = edit_distance[c] = 0
-        query_start[c] = query_stop[c]
+    for c in range(status.size):
+        if c + AHEAD < status.size:
+            prefetch_bases(packed, reference_stop[c + AHEAD] - query_stop[c + AHEAD], reference_stop[c + AHEAD])
         if status[c] == UNGAPPED:
-            query, stop = oriented[starts[c] : starts[c] + lengths[c]], np.int64(query_stop[c])
+            begin, length = part_of(c, candidates, reads.offsets)
+            query, stop = reads.bases[begin : begin + length], np.int64(query_stop[c] - candidates.part_start[c])
             first = max(0, stop - reference_stop[c])
             target = space[: stop - first]
             unpack_codes(packed, reference_stop[c] - target.size, reference_stop[c], target)
             mismatches = places[: find_mismatches(query, target, first, places)]
-            raw[c], query_start[c], edit_distance[c] = walk_back(query, target, first, mismatches, score[c], costs)
+            spans.score[c], spans.query_start[c], spans.edit_distance[c] = walk_back(
+                query, target, first, mismatches, score[c], costs
+            )
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Extend on CUDA: a thread per candidate for the ungapped answer, then the pairwise engine for the rest.
 
-Names and results are those of `cpu`. Oriented reads and reference are on the device. Candidates come from the host,
-which also selects those for the engine; results are on the host.
+Names and results are those of `cpu`. All batches are on the device, but for the few windows that are left to the
+engine: it is the host that plans these.
 """
 
 from typing import Any
@@ -10,6 +10,18 @@ import numpy as np
 
 from readwarp.align.batches import Candidates, Extensions, Scores
 from readwarp.align.extend import cpu
+from readwarp.align.extend.left import (
+    OK,
+    UNGAPPED,
+    LaidReads,
+    LeftCandidates,
+    Oriented,
+    UngappedSpans,
+    list_left,
+    part_of,
+    put_end,
+    put_extension,
+)
 from readwarp.align.extend.scalar import LEAST_PART, MAX_PARTS, lengthen, may_be_best, part_around, walk_ungapped
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_jit import cuda, cuda_kernel
@@ -17,60 +29,56 @@ from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch
+from readwarp.metrics import Metrics
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL, gain_of_bases
 from readwarp.pairwise.trace_plan import LETTERS
-from readwarp.ragged import offsets_of, take
+from readwarp.ragged import empty, offsets_of
 from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
 
 ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the last place
-SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # columns of Scores
 
 
-def orient(reads: ReadBatch, there: ReadBatch) -> cpu.Oriented:
+def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
     """See cpu.orient; the bases stay until the caller's frame ends."""
     workspace = current()
-    oriented = workspace.empty(2 * reads.bases.size, np.uint8)
+    oriented = workspace.empty(2 * there.bases.size, np.uint8)
     orient_reads[threads_for(WARP * len(reads), workspace)](there.bases, there.read_offsets, oriented)
-    return cpu.Oriented(oriented, reads.read_offsets)
+    return Oriented(oriented, reads.read_offsets)
 
 
-def score(reads: cpu.Oriented, candidates: Candidates, packed: Any, scoring: Scoring) -> Scores:
-    """See cpu.score."""
-    workspace = current()
-    scheme, laid = Scheme(cpu.costs_of(scoring), LOCAL), cpu.lay(reads, candidates)
+def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, metrics: Metrics) -> Scores:
+    """See cpu.score; the scores stay until the outermost frame ends."""
+    workspace, number = current(), len(candidates)
+    scheme, scores = Scheme(cpu.costs_of(scoring), LOCAL), empty(Scores, {"candidates": number}, workspace.keep)
     with workspace.frame():
-        found = Scores(*(workspace.empty(len(candidates), dtype) for dtype in SCORE_TYPES))
-        score_ungapped[threads_for(len(candidates), workspace)](
-            reads.bases, workspace.on_card(laid), packed, narrow(scheme.costs), found
-        )
-        scores = Scores(*workspace.download(*found))
-    rest = np.flatnonzero(scores.status == cpu.OK)
-    with workspace.frame():
-        pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
-        cpu.put_ends(pairwise.score_pairs(pairs, scheme, scores.score[rest]), rest, candidates, scores)
+        score_ungapped[threads_for(number, workspace)](reads, candidates, packed, narrow(scheme.costs), scores)
+        left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 0)
+        here = workspace.on_host(left)
+        pairs = windows_of(reads.bases, here, packed)
+        ends = workspace.on_card(pairwise.score_pairs(pairs, scheme, here.score))
+        put_end(len(pairs), left, ends, candidates, scores)
+    metrics.count("dp_cells", pairs.cells)
     return scores
 
 
-def trace(reads: cpu.Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores) -> Extensions:
-    """See cpu.trace."""
-    workspace = current()
-    scheme, laid = Scheme(cpu.costs_of(scoring), LOCAL), cpu.lay(reads, candidates)
-    scores = cpu.within_parts(candidates, scores)
+def trace(
+    reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores, metrics: Metrics
+) -> Extensions:
+    """See cpu.trace; the extensions stay until the outermost frame ends."""
+    workspace, number, scheme = current(), len(candidates), Scheme(cpu.costs_of(scoring), LOCAL)
     with workspace.frame():
-        starts, lengths, there = workspace.on_card((laid.starts, laid.lengths, scores))
-        spans = cpu.TracedSpans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
-        trace_ungapped[threads_for(len(candidates), workspace)](
-            reads.bases, starts, lengths, packed, narrow(scheme.costs), there, spans
-        )
-        spans = cpu.TracedSpans(*workspace.download(*spans))
-    gapped, ends = cpu.gapped_ends(candidates, scores)
-    with workspace.frame():
-        pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
-        traces = trace_windows(pairs, scheme, ends)
-    return cpu.gather(candidates, scores, spans, gapped, traces)
+        spans = empty(UngappedSpans, {"candidates": number}, workspace.empty)
+        trace_ungapped[threads_for(number, workspace)](reads, candidates, packed, narrow(scheme.costs), scores, spans)
+        left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 1)
+        here = workspace.on_host(left)
+        pairs = windows_of(reads.bases, here, packed)
+        traces = trace_windows(pairs, scheme, Ends(here.score, here.query_stop, here.target_stop))
+        traced = workspace.on_card(traces)
+        metrics.count("dp_cells", pairs.cells)
+        return put_extension(Extensions, number, candidates, scores, spans, left.offsets, traced)
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
@@ -88,26 +96,12 @@ def oriented_bytes(bases: int) -> int:
     return rounded(2 * bases)
 
 
-def scored_bytes(candidates: int) -> int:
-    """Return the peak bytes of the workspace while candidates are scored without dynamic programming."""
-    return 4 * rounded(8 * candidates) + rounded(4 * candidates) + column_bytes(SCORE_TYPES, candidates)
-
-
-def traced_bytes(candidates: int) -> int:
-    """Return the peak bytes of the workspace while candidates are traced without dynamic programming."""
-    return rounded(8 * candidates) + column_bytes(SCORE_TYPES, candidates) + 4 * rounded(4 * candidates)
-
-
 def window_bytes(pairs: int, bases: int) -> int:
     """Return the peak bytes of the workspace for windows of `bases` in total, without the engine's."""
     return rounded(bases) + rounded(8 * pairs) + rounded(8 * (pairs + 1))
 
 
-def column_bytes(dtypes: tuple[type, ...], size: int) -> int:
-    return sum(rounded(np.dtype(dtype).itemsize * size) for dtype in dtypes)
-
-
-def windows_of(oriented: Any, laid: cpu.LaidReads, packed: Any) -> Pairs:
+def windows_of(oriented: Any, laid: LaidReads | LeftCandidates, packed: Any) -> Pairs:
     """Pair oriented reads with whole windows."""
     workspace, begins = current(), laid.window_start
     sizes = laid.window_stop - begins
@@ -116,7 +110,7 @@ def windows_of(oriented: Any, laid: cpu.LaidReads, packed: Any) -> Pairs:
     with workspace.frame():
         places = workspace.on_card((begins, offsets))
         unpack_windows[threads_for(WARP * begins.size, workspace)](packed, *places, bases)
-    return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, offsets[:-1], sizes)
+    return Pairs(oriented, laid.starts, laid.lengths, bases, offsets[:-1], sizes)
 
 
 @cuda_kernel
@@ -146,20 +140,22 @@ def unpack_windows(packed, begins, offsets, bases):
 
 
 @cuda_kernel
-def score_ungapped(oriented, laid, packed, costs, scores):
+def score_ungapped(reads, candidates, packed, costs, scores):
     """See cpu.score_ungapped."""
     c = cuda.grid(1)
-    if c >= laid.starts.size:
+    if c >= candidates.read.size:
         return
-    start, stop = laid.window_start[c], laid.window_stop[c]
-    diagonal, length = laid.diagonal[c], laid.lengths[c]
+    start, stop = candidates.window_start[c], candidates.window_stop[c]
+    diagonal, part = candidates.diagonal[c], candidates.part_start[c]
+    begin, length = part_of(c, candidates, reads.offsets)
     score, query_stop, reference_stop, status = scores
-    score[c] = query_stop[c] = 0
-    reference_stop[c], status[c] = start, cpu.OK
+    score[c], query_stop[c] = 0, part
+    reference_stop[c], status[c] = start, OK
     if length > MAX_READ_LENGTH:
         status[c] = cpu.TOO_LONG
         return
-    query = oriented[laid.starts[c] : laid.starts[c] + length]
+    length = np.int32(length)
+    query = reads.bases[begin : begin + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
     mismatches, number = cuda.shared.array((ROOM, THREADS), np.int32)[:, cuda.threadIdx.x], np.int32(0)
     segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
@@ -176,8 +172,8 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     if best > 0 and not is_best and unknown == 0:
         is_best = is_proven(query, best, mismatches, number, packed, (start, stop), costs)
     if best > 0 and is_best:
-        query_stop[c], reference_stop[c] = end, diagonal + end
-        status[c] = cpu.UNGAPPED
+        query_stop[c], reference_stop[c] = part + end, diagonal + end
+        status[c] = UNGAPPED
 
 
 @cuda.jit(device=True)
@@ -212,15 +208,14 @@ def occurs(part, packed, window):
 
 
 @cuda_kernel
-def trace_ungapped(oriented, starts, lengths, packed, costs, found, spans):
+def trace_ungapped(reads, candidates, packed, costs, found, spans):
     """See cpu.trace_ungapped."""
     c = cuda.grid(1)
-    if c >= starts.size:
+    if c >= candidates.read.size or found.status[c] != UNGAPPED:
         return
-    score = edits = np.int32(0)
-    start = found.query_stop[c]
-    if found.status[c] == cpu.UNGAPPED:
-        query, diagonal = oriented[starts[c] : starts[c] + lengths[c]], found.reference_stop[c] - start
-        score, start, edits = walk_ungapped(query, start, diagonal, found.score[c], packed, costs)
-    spans.score[c] = score
-    spans.query_start[c], spans.edit_distance[c] = start, edits
+    begin, length = part_of(c, candidates, reads.offsets)
+    stop, query = np.int32(found.query_stop[c] - candidates.part_start[c]), reads.bases[begin : begin + length]
+    diagonal = found.reference_stop[c] - stop
+    spans.score[c], spans.query_start[c], spans.edit_distance[c] = walk_ungapped(
+        query, stop, diagonal, found.score[c], packed, costs
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend import cpu
-from readwarp.align.extend.cpu import LaidReads, Oriented
+from readwarp.align.extend.left import LaidReads, Oriented
 from readwarp.align.long.breaks import fits
 from readwarp.align.long.cut import CutChains
 from readwarp.align.places import Genome
@@ -51,7 +51,7 @@ def parts_of(sequences: PieceSequences, cut: CutChains) -> list[SidePieces]:
         rows = np.flatnonzero(mine)
         if rows.size:
             start, length = cut.reference_start[rows], cut.reference_length[rows]
-            laid = LaidReads(cut.query_start[rows], cut.query_length[rows], start, start, start + length)
+            laid = LaidReads(cut.query_start[rows], cut.query_length[rows], start, start + length)
             parts.append(SidePieces(rows, step.windows_of(queries, laid, targets), step))
     return parts
 

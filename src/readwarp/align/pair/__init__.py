@@ -4,9 +4,9 @@
     fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
     plan_candidates(reads, chains, contig_offsets, sizes: InsertModels, parameters: PairParameters) -> Candidates
     plan_parts(read_offsets, places: Places, contig_offsets, parameters: AlignParameters) -> Candidates
+    find_lone(reads, settled: uint8 [reads], places: Places, contig_offsets, sizes, parameters) -> (settled, Places)
     plan_rescue(reads, settled: uint8 [reads], places: Places, reference: Reference, sizes, parameters) -> Candidates
-    join(parts: Candidates, rescued: Candidates) -> Candidates
-    merge(candidates, scores, others: Candidates, other_scores: Scores) -> tuple[Candidates, Scores]
+    merge(candidates: Candidates, others: Candidates) -> tuple[Candidates, rows: int64 [candidates]]
 
 **Geometry.** A read of length L whose query position 0 lies at reference position v (gaps undone) covers [v, v + L).
 Mates of a proper pair lie on opposite strands of one contig and point at each other; their outer distance is
@@ -36,16 +36,16 @@ Without `pairing` (-P), each read is placed on its own; without `rescue` (-S), n
 
 from readwarp.align.pair.insert_sizes import DEFAULT, collect_evidence, fit, fit_groups, given
 from readwarp.align.pair.parts import plan_parts
-from readwarp.align.pair.plan import join, merge, plan_candidates
-from readwarp.align.pair.rescue import plan_rescue
+from readwarp.align.pair.plan import merge, plan_candidates
+from readwarp.align.pair.rescue import find_lone, plan_rescue
 
 __all__ = [
     "DEFAULT",
     "collect_evidence",
+    "find_lone",
     "fit",
     "fit_groups",
     "given",
-    "join",
     "merge",
     "plan_candidates",
     "plan_parts",

@@ -1,18 +1,19 @@
 """Choose the chains to extend, and their windows of the reference."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.batches import Candidates, Chains, Scores
-from readwarp.align.insert_models import InsertLimits, InsertModels
+from readwarp.align.batches import Candidates, Chains, gather_candidates
+from readwarp.align.insert_models import InsertLimits, InsertModels, model_of
 from readwarp.align.places import contig_of, outer_distance, put_window, turned
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import PairParameters
-from readwarp.device.rows import each_row, empty_beside, ragged_rows
+from readwarp.device.gather import MergedRows, merge_offsets
+from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_side_of
 from readwarp.formats.common.reads import ReadBatch, Segment
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import replace
 
 FIRST, LAST = int(Segment.FIRST), int(Segment.LAST)
 WEAK = 7  # tenths of the score of a read's best chain
@@ -44,7 +45,7 @@ def add_mate_scores(r, reads, chains, contig_offsets, rules, ranks):
         return
     read_offsets, value = reads.read_offsets, ranks.value
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    model = rules.limits.model[r]
+    model = model_of(rules.limits, reads.read_group[r])
     low, high = rules.limits.low[model], rules.limits.high[model]
     for a in range(offsets[r], offsets[r + 1]):
         v_a = start[a] - chains.query_start[a]
@@ -122,25 +123,15 @@ def plan_candidates(
     reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertModels, parameters: PairParameters
 ) -> Candidates:
     """Plan the windows in which to extend each read: the best `max_candidates` chains, considering mates together."""
-    limits = sizes.limits(reads.read_group)
-    rules = PlanRules(limits, parameters.pairing, parameters.max_candidates, parameters.window_padding)
+    rules = PlanRules(sizes.limits(), parameters.pairing, parameters.max_candidates, parameters.window_padding)
+    rules = to_side_of(chains.score, rules)
     given = reads, chains, contig_offsets, rules, empty_beside(chains.score, ChainRanks, {"chains": chains.score.size})
     add_mate_scores(len(reads), *given)
     return plan_windows(Candidates, len(reads), *given)
 
 
-def join(parts: Candidates, rescued: Candidates) -> Candidates:
-    """Join both, not grouped by read."""
-    offsets = parts.candidate_offsets + rescued.candidate_offsets
-    return replace(concatenate((parts, rescued), "candidates"), candidate_offsets=offsets)
-
-
-def merge(
-    candidates: Candidates, scores: Scores, others: Candidates, other_scores: Scores
-) -> tuple[Candidates, Scores]:
-    """Merge all candidates and their scores, grouped by read, the others last."""
-    if len(others) == 0:
-        return candidates, scores
-    both = join(candidates, others)
-    order = np.argsort(both.read, kind="stable")
-    return take(both, "candidates", order), take(concatenate((scores, other_scores), "candidates"), "candidates", order)
+def merge(candidates: Candidates, others: Candidates) -> tuple[Candidates, Any]:
+    """Merge candidates by read, the others last; return them, and their rows among both (int64 [candidates])."""
+    both = candidates.candidate_offsets, others.candidate_offsets
+    offsets, rows = merge_offsets(MergedRows, both[0].size - 1, *both, len(candidates))
+    return replace(gather_candidates(rows, candidates, others), candidate_offsets=offsets), rows

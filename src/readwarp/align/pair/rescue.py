@@ -1,15 +1,16 @@
 """Find where to search for a mate that has no seeds near the other read."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.align.batches import Candidates
-from readwarp.align.insert_models import InsertLimits, InsertModels
+from readwarp.align.insert_models import InsertLimits, InsertModels, model_of
 from readwarp.align.places import Genome, Places, contig_of, outer_distance, put_window
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.device.rows import ragged_rows, to_host, to_side_of, workspace_of
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, take
@@ -44,6 +45,7 @@ class RescueRules(NamedTuple):
     max_rescues: int
     max_candidates: int
     padding: int
+    trusts_settled: bool  # no other place of a settled mate could make up for a pair
 
 
 @kernel
@@ -117,13 +119,22 @@ def promising_diagonals(counts, size):
 
 
 @kernel
-def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score):
-    """Return the next good candidate of a read, from `a` on, whose mate has no good concordant one, or `last`.
+def search_for(mate, reads, rules):
+    """Return (the read beside which a mate is searched for, the lengths of both, the limits of their distance)."""
+    r, offsets = mate + 1 if reads.segment[mate] == FIRST else mate - 1, reads.read_offsets
+    model = model_of(rules.limits, reads.read_group[mate])
+    lengths = offsets[r + 1] - offsets[r], offsets[mate + 1] - offsets[mate]
+    return r, lengths, (rules.limits.low[model], rules.limits.high[model])
 
-    lengths: of the read and its mate; min_score: for a good candidate of the read.
+
+@kernel
+def next_alone(a, mate, search, places, contig_offsets, match, min_score):
+    """Return the next good candidate of a read, from `a` on, whose mate has no good concordant one, or the last's next.
+
+    search: of the mate; min_score: for a good candidate of the read.
     """
-    limits, good = rules.limits, 3 * lengths[1] * rules.match // 5
-    low, high = limits.low[limits.model[mate]], limits.high[limits.model[mate]]
+    r, lengths, (low, high) = search
+    good, last = 3 * lengths[1] * match // 5, places.offsets[r + 1]
     while a < last:
         if places.status[a] <= UNGAPPED and places.score[a] >= min_score:
             alone = True
@@ -175,6 +186,25 @@ def min_anchor_score(r, places, rules):
     return max(rules.min_score, best - rules.unpaired_penalty)
 
 
+@scalar
+def first_alone(mate, reads, settled, places, contig_offsets, rules):
+    """Return the first good candidate near which to search for a mate, or -1.
+
+    Other places do not matter for a settled mate if all its places are known.
+    """
+    begin, stop = places.offsets[mate], places.offsets[mate + 1]
+    length = reads.read_offsets[mate + 1] - reads.read_offsets[mate]
+    if reads.segment[mate] == UNPAIRED or not WORD <= length <= MAX_READ_LENGTH:
+        return np.int64(-1)
+    if rules.trusts_settled and settled[mate] and stop - begin < rules.max_candidates:
+        return np.int64(-1)
+    search = search_for(mate, reads, rules)
+    first, last = places.offsets[search[0]], places.offsets[search[0] + 1]
+    min_score = min_anchor_score(search[0], places, rules)
+    a = next_alone(first, mate, search, places, contig_offsets, rules.match, min_score)
+    return np.int64(a if a < last else -1)
+
+
 @kernel
 def rescue_mate(a, mate, reads, places, genome, rules, table, out):
     """Write windows in which to search for `mate`, near the other's good candidates from the lone `a` on, to `out`.
@@ -182,19 +212,16 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
     Return the number of rows so far.
     """
     read_offsets, contig_offsets = reads.read_offsets, genome.contig_offsets
-    made = out.candidate_offsets[mate]
-    r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
-    length, mate_length = read_offsets[r + 1] - read_offsets[r], read_offsets[mate + 1] - read_offsets[mate]
+    made, search = out.candidate_offsets[mate], search_for(mate, reads, rules)
+    r, (length, mate_length), (low, high) = search
     last, min_score = places.offsets[r + 1], min_anchor_score(r, places, rules)
-    indexed = -1
-    searched, model = 0, rules.limits.model[mate]
-    low, high = rules.limits.low[model], rules.limits.high[model]
+    indexed, searched = -1, 0
     while a < last and searched < rules.max_rescues:
         contig = contig_of(contig_offsets, places.stop[a] - 1)
         strand, v = places.strand[a], places.v[a]
         contig_start, contig_stop = contig_offsets[contig], contig_offsets[contig + 1]
         start, stop = mate_window(strand, v, length, mate_length, low, high, contig_start, contig_stop)
-        a = next_alone(a + 1, last, mate, (length, mate_length), places, contig_offsets, rules, min_score)
+        a = next_alone(a + 1, mate, search, places, contig_offsets, rules.match, min_score)
         if stop - start < WORD:
             continue
         strand = 1 - strand
@@ -212,12 +239,6 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 
 
 @kernel
-def may_gain(mate, settled, places, rules):
-    """Return whether a seedless place of the mate could matter: not if it is settled and all its places are known."""
-    return not settled[mate] or places.offsets[mate + 1] - places.offsets[mate] >= rules.max_candidates
-
-
-@kernel
 def rescue(reads, settled, places, genome, rules, out):
     """Write the rescue windows of all reads to `out`; return their number."""
     table = WordTable(
@@ -226,20 +247,67 @@ def rescue(reads, settled, places, genome, rules, out):
         np.zeros(MAX_READ_LENGTH, np.int32),
         np.zeros(MAX_WINDOW + MAX_READ_LENGTH, np.int16),
     )
-    read_offsets, made = reads.read_offsets, 0
-    out.candidate_offsets[0] = 0
+    made = out.candidate_offsets[0] = 0
     for mate in range(reads.segment.size):
-        mate_length = read_offsets[mate + 1] - read_offsets[mate]
-        may_be = reads.segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH
-        if may_be and may_gain(mate, settled, places, rules):
-            r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
-            lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
-            min_score = min_anchor_score(r, places, rules)
-            a = next_alone(places.offsets[r], last, mate, lengths, places, genome.contig_offsets, rules, min_score)
-            if a < last:  # rare, so that most reads avoid a call with so many arrays
-                made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
+        a = first_alone(mate, reads, settled, places, genome.contig_offsets, rules)
+        if a >= 0:  # rare, so that most reads avoid a call with so many arrays
+            made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
         out.candidate_offsets[mate + 1] = made
     return made
+
+
+@scalar
+def room_of_lone(r, reads, settled, places, contig_offsets, rules):
+    """Return the places of read r if it or its mate is searched for near the other."""
+    if reads.segment[r] != UNPAIRED:
+        mate = r + 1 if reads.segment[r] == FIRST else r - 1
+        if first_alone(r, reads, settled, places, contig_offsets, rules) >= 0 or (
+            first_alone(mate, reads, settled, places, contig_offsets, rules) >= 0
+        ):
+            return places.offsets[r + 1] - places.offsets[r]
+    return np.int64(0)
+
+
+@ragged_rows(room_of_lone)
+def copy_lone(r, at, reads, settled, places, contig_offsets, rules, out):
+    """Copy the places of read r if it or its mate is searched for near the other."""
+    first = places.offsets[r]
+    for a in range(first, first + room_of_lone(r, reads, settled, places, contig_offsets, rules)):
+        out.strand[at], out.v[at], out.stop[at] = places.strand[a], places.v[a], places.stop[a]
+        out.query_start[at], out.query_stop[at] = places.query_start[a], places.query_stop[a]
+        out.score[at], out.status[at] = places.score[a], places.status[a]
+        at += 1
+    return at
+
+
+def find_lone(
+    reads: ReadBatch,
+    settled: Any,
+    places: Places,
+    contig_offsets: Any,
+    sizes: InsertModels,
+    parameters: AlignParameters,
+) -> tuple[Any, Places]:
+    """Return what `plan_rescue` needs of `settled` and `places` on the host: from a card, places of few reads."""
+    if not workspace_of(places.score) or not parameters.pair.rescue:
+        return settled, places
+    rules = to_side_of(places.score, rescue_rules(sizes, parameters))
+    lone = copy_lone(Places, len(reads), reads, settled, places, contig_offsets, rules)
+    return to_host((settled, lone))
+
+
+def rescue_rules(sizes: InsertModels, parameters: AlignParameters) -> RescueRules:
+    pair, match = parameters.pair, parameters.scoring.match
+    return RescueRules(
+        sizes.limits(),
+        match,
+        parameters.records.min_score,
+        pair.unpaired_penalty,
+        pair.max_rescues,
+        pair.max_candidates,
+        pair.window_padding,
+        parameters.seed.margin * match > pair.unpaired_penalty,
+    )
 
 
 def plan_rescue(
@@ -252,18 +320,11 @@ def plan_rescue(
 ) -> Candidates:
     """Plan windows in which to search for mates, near good candidates (`places`) of the other read that lack one.
 
-    settled: of `Chains`. Any other place of such a mate is worse than its best by more than a pair adds.
+    settled, places: of `find_lone`.
     """
     pair = parameters.pair
-    match, min_score = parameters.scoring.match, parameters.records.min_score
     if not pair.rescue:
         return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
-    limits = sizes.limits(reads.read_group)
-    counts = pair.max_rescues, pair.max_candidates
-    rules = RescueRules(limits, match, min_score, pair.unpaired_penalty, *counts, pair.window_padding)
-    if parameters.seed.margin * match <= pair.unpaired_penalty:
-        settled = np.zeros_like(settled)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
-    genome = Genome.of(reference)
-    made = rescue(reads, settled, places, genome, rules, out)
+    made = rescue(reads, settled, places, Genome.of(reference), rescue_rules(sizes, parameters), out)
     return take(out, "candidates", slice(made))

@@ -2,8 +2,7 @@
 
     choose(reads: ReadBatch, places: Places, sizes: InsertModels, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
-    gather(aligned, written: ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
-        -> RecordInputs                       of the written reads, which may extend past the aligned ones if trimmed
+    gather(shown: ReadBatch, aligned: int64 [reads + 1], traced: TracedChoices, context: TagContext) -> RecordInputs
     build(inputs: RecordInputs, parameters) -> AlignmentBatch                                   on either side
 
 **Worth of a place.** For candidates a, b of two mates with scores s_a, s_b (end bonuses included), outer distance d:
@@ -32,6 +31,7 @@ CIGAR; XS is the next best score less the end bonus of the best; ms is the sum o
 """
 
 from readwarp.align.records.build import RecordInputs, build, gather
-from readwarp.align.records.choose import Choices, choose
+from readwarp.align.records.choose import Choices, TracedChoices, choose
+from readwarp.align.records.tags import context_of
 
-__all__ = ["Choices", "RecordInputs", "build", "choose", "gather"]
+__all__ = ["Choices", "RecordInputs", "TracedChoices", "build", "choose", "context_of", "gather"]

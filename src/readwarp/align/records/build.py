@@ -1,11 +1,10 @@
 """Turn traced places into records: which are reported, with which fields and CIGARs."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.batches import Extensions
 from readwarp.align.places import are_rivals, contig_of, turned
 from readwarp.align.records.choose import (
     ALTERNATE,
@@ -15,7 +14,6 @@ from readwarp.align.records.choose import (
     SUPPLEMENTARY,
     UNGAPPED,
     UNPAIRED,
-    Choices,
     TracedChoices,
     min_mate_score,
 )
@@ -26,7 +24,6 @@ from readwarp.align.records.tags import (
     TagContext,
     are_equal,
     base_of,
-    context_of,
     put_tags,
 )
 from readwarp.compiler.jit import kernel, scalar
@@ -34,7 +31,6 @@ from readwarp.config import AlignParameters
 from readwarp.device.rows import each_row, empty_beside, ragged_rows
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.index.reference import Reference
 from readwarp.ragged import replace
 from readwarp.rules import flags
 from readwarp.rules.bases import base_at
@@ -240,29 +236,24 @@ def put_cigar(row, at, reads, packed, rows, traced, form, out):
     return at
 
 
-def place_in_written(aligned: ReadBatch, written: ReadBatch, choices: Choices, extensions: Extensions) -> Extensions:
-    """Move query positions to the written reads, which may extend past the 3' ends of the aligned ones."""
-    if aligned is written:
-        return extensions
-    beyond = np.diff(written.read_offsets) - np.diff(aligned.read_offsets)
-    shift = (np.repeat(beyond, np.diff(choices.choice_offsets)) * choices.strand).astype(np.int32)
-    return replace(extensions, query_start=extensions.query_start + shift, query_stop=extensions.query_stop + shift)
+@each_row
+def place_in_shown(r, shown, aligned, traced):
+    """Move query positions to the reads as shown, which may extend past the 3' ends of the aligned ones."""
+    (choices, extensions), beyond = traced, shown[r + 1] - shown[r] - (aligned[r + 1] - aligned[r])
+    for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
+        extensions.query_start[e] += beyond * choices.strand[e]
+        extensions.query_stop[e] += beyond * choices.strand[e]
 
 
-def gather(
-    aligned: ReadBatch,
-    written: ReadBatch,
-    choices: Choices,
-    extensions: Extensions,
-    reference: Reference,
-    parameters: AlignParameters,
-) -> RecordInputs:
-    """Gather what the records of a batch are made of; row e of `extensions` is the alignment of row e of `choices`.
+def gather(shown: ReadBatch, aligned: Any, traced: TracedChoices, context: TagContext) -> RecordInputs:
+    """Gather what the records of a batch are made of; extensions of a trimmed read are moved in place.
 
-    aligned, written: the reads as aligned, and as shown in records: the same, or with more bases at 3' ends.
+    shown: the reads as shown in records, as aligned or with more bases at 3' ends; aligned: offsets of the bases that
+    were aligned.
     """
-    traced = TracedChoices(choices, place_in_written(aligned, written, choices, extensions))
-    return RecordInputs(written, aligned.read_offsets, traced, context_of(aligned, reference, parameters))
+    if aligned is not shown.read_offsets:
+        place_in_shown(len(shown), shown.read_offsets, aligned, traced)
+    return RecordInputs(shown, aligned, traced, context)
 
 
 def build(inputs: RecordInputs, parameters: AlignParameters) -> AlignmentBatch:

@@ -6,12 +6,12 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.batches import Extensions
-from readwarp.align.insert_models import InsertLimits, InsertModels
+from readwarp.align.insert_models import InsertLimits, InsertModels, model_of
 from readwarp.align.places import Places, are_rivals, contig_of, outer_distance, place_key
 from readwarp.align.records import quality as rule
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
-from readwarp.device.rows import each_row, empty_beside, ragged_rows
+from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_side_of
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.rules.hashes import hash_of, mix
 from readwarp.rules.statuses import Status
@@ -111,7 +111,7 @@ def is_ahead(a, b, score, key):
 
 
 @kernel
-def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
+def weigh_pairs(r, model, read_offsets, places, contig_offsets, rules, ranking):
     """Raise the worth of concordant candidates of reads r and r + 1.
 
     Returns the rows of the best pair (-1, -1: none) and its score times FINE.
@@ -119,8 +119,7 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
     best_a = best_b = -1
     best_score, best_key = 0, np.uint64(0)
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    worth, model = ranking.worth, rules.limits.model[r]
-    low, high = rules.limits.low[model], rules.limits.high[model]
+    worth, low, high = ranking.worth, rules.limits.low[model], rules.limits.high[model]
     for a in range(places.offsets[r], places.offsets[r + 1]):
         for b in range(places.offsets[r + 1], places.offsets[r + 2]):
             if not ranking.distinct[a] or not ranking.distinct[b] or places.strand[a] == places.strand[b]:
@@ -140,14 +139,15 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
 
 
 @kernel
-def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
+def place_pair(r, reads, places, contig_offsets, rules, ranking, winner):
     """Weigh the candidates of two mates that both have a winner; return True, with new winners, if a pair is better."""
     score = places.score
     for m in range(2):
         for a in range(places.offsets[r + m], places.offsets[r + m + 1]):
             ranking.worth[a] += score[winner[1 - m]] - rules.unpaired_penalty
     apart = score[winner[0]] + score[winner[1]] - rules.unpaired_penalty
-    a, b, together = weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking)
+    model = model_of(rules.limits, reads.read_group[r])
+    a, b, together = weigh_pairs(r, model, reads.read_offsets, places, contig_offsets, rules, ranking)
     if a < 0 or together <= rule.FINE * apart:
         return False
     winner[0], winner[1] = a, b
@@ -273,11 +273,7 @@ def place_template(r, reads, places, contig_offsets, rules, ranking, winners):
     leaning = best[weak] < 0 and best[1 - weak] >= 0  # placed beside its mate or nowhere
     if leaning:
         best[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
-    if (
-        best[0] >= 0
-        and best[1] >= 0
-        and place_pair(r, reads.read_offsets, places, contig_offsets, rules, ranking, best)
-    ):
+    if best[0] >= 0 and best[1] >= 0 and place_pair(r, reads, places, contig_offsets, rules, ranking, best):
         winners.paired[r] = winners.paired[r + 1] = 1
     elif leaning:
         best[weak] = -1
@@ -331,14 +327,14 @@ def place_rules(parameters: AlignParameters) -> PlaceRules:
     )
 
 
-def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> ChoiceRules:
+def rules_of(sizes: InsertModels, parameters: AlignParameters) -> ChoiceRules:
     penalties = [rule.insert_penalties(each, parameters.scoring.match) for each in sizes.all]
     table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
     for row, penalty in zip(table, penalties, strict=True):
         row[: penalty.size] = penalty
     return ChoiceRules(
         place_rules(parameters),
-        sizes.limits(read_group),
+        sizes.limits(),
         table,
         parameters.pair.unpaired_penalty,
         parameters.records.min_score,
@@ -356,7 +352,7 @@ def choose(
     contig_offsets: ndarray,
 ) -> Choices:
     """Choose the place of each read and its mate, other places worth tracing, and MAPQs."""
-    rules, n = rules_of(sizes, reads.read_group, parameters), len(reads)
+    rules, n = to_side_of(places.score, rules_of(sizes, parameters)), len(reads)
     ranking = empty_beside(places.score, Ranking, {"candidates": places.score.size})
     winners = empty_beside(places.score, Winners, {"reads": n})
     place_template(n, reads, places, contig_offsets, rules, ranking, winners)

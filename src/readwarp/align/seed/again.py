@@ -1,6 +1,6 @@
 """A second look at weak reads, whose best chain is hardly more than a seed (host only)."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -12,6 +12,7 @@ from readwarp.align.seed.runs import KEPT, ReferenceRuns, Runs, add_runs, longes
 from readwarp.align.seed.scalar import entries_of
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.device.rows import each_row, maker_beside, to_host
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, max_syncmers, mix, scratch_of
@@ -23,6 +24,7 @@ UNPAIRED, FIRST = int(Segment.UNPAIRED), int(Segment.FIRST)
 ALL = 4  # spellings of a read: each N is A, then C, G, T
 FEW = 8  # places of a seed
 AT_ONCE = 4096  # reads
+WEAK, CHAINED, FREQUENT, FAILED = 1, 2, 4, 8  # a read: has chains, has seeds left out, cannot be chained
 
 
 class Weak(NamedTuple):
@@ -34,10 +36,16 @@ class Weak(NamedTuple):
     spellings: Annotated[ndarray, "int64 [reads]"]  # 1, or ALL for a read with N
 
 
-def find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> Weak:
-    """List the weak reads that may have more places. If mates are searched for near each other, both must be weak."""
+def find_weak(reads: ReadBatch, offsets: Any, chains: Chains, parameters: AlignParameters) -> Weak:
+    """List the weak reads that may have more places. If mates are searched for near each other, both must be weak.
+
+    offsets: of the reads, on the side of the chains.
+    """
     weak, pair = empty(Weak, {"reads": len(reads)}), parameters.pair
-    return take(weak, "reads", slice(list_weak(reads, chains, parameters.seed.k, pair.pairing and pair.rescue, weak)))
+    looks = maker_beside(offsets)(len(reads), np.uint8)
+    judge_chains(len(reads), offsets, chains, parameters.seed.k, looks)
+    number = list_weak(reads, to_host(looks), pair.pairing and pair.rescue, weak)
+    return take(weak, "reads", slice(number))
 
 
 def find_seeds(
@@ -69,36 +77,43 @@ def find_some(
     return replace(hits, anchors=hits.anchors[: hits.anchor_offsets[-1]])
 
 
+@each_row
+def judge_chains(read, read_offsets, chains, k, looks):
+    """Write whether a read is weak, and why.
+
+    It is if no chain covers two seeds that do not overlap, or half the read.
+    """
+    length, first = read_offsets[read + 1] - read_offsets[read], chains.chain_offsets[read]
+    is_chained = first < chains.chain_offsets[read + 1]
+    looks[read] = 0
+    if not is_chained or chains.score[first] < min(2 * k, length // 2):
+        looks[read] = WEAK | CHAINED * is_chained | FREQUENT * (chains.repetitive[read] > 0)
+        looks[read] |= FAILED * (chains.status[read] != Status.OK)
+
+
+@each_row
+def put_repetitive(i, rows, repetitive, out):
+    out[rows[i]] = repetitive[i]
+
+
 @kernel
-def list_weak(reads, chains, k, beside_mates, weak):
+def list_weak(reads, looks, beside_mates, weak):
     """Write the reads of `find_weak` to `weak`; return their number."""
     number, packed = np.int64(0), np.empty(MAX_READ_LENGTH // 2, np.uint8)
     offsets = reads.read_offsets
     for read in range(reads.segment.size):
-        if not is_weak(read, offsets, chains, k) or chains.status[read] != Status.OK:
+        if looks[read] == 0 or looks[read] & FAILED:
             continue
         mate = read + 1 if reads.segment[read] == FIRST else read - 1
-        if beside_mates and reads.segment[read] != UNPAIRED and not is_weak(mate, offsets, chains, k):
+        if beside_mates and reads.segment[read] != UNPAIRED and looks[mate] == 0:
             continue
-        bases, is_chained = reads.bases[offsets[read] : offsets[read + 1]], has_chains(read, chains)
+        bases, is_chained = reads.bases[offsets[read] : offsets[read + 1]], looks[read] & CHAINED > 0
         weak.rows[number], weak.chained[number] = read, is_chained
         weak.has_run[number] = longest_run(bases, packed)[1] > 0
         weak.spellings[number] = ALL if np.any(bases >= ALL) else 1
-        if chains.repetitive[read] > 0 or weak.has_run[number] or (weak.spellings[number] > 1 and not is_chained):
+        if looks[read] & FREQUENT or weak.has_run[number] or (weak.spellings[number] > 1 and not is_chained):
             number += 1
     return number
-
-
-@kernel
-def has_chains(read, chains):
-    return chains.chain_offsets[read] < chains.chain_offsets[read + 1]
-
-
-@kernel
-def is_weak(read, read_offsets, chains, k):
-    """Return whether no chain of a read covers two seeds that do not overlap, or half the read."""
-    length = read_offsets[read + 1] - read_offsets[read]
-    return not has_chains(read, chains) or chains.score[chains.chain_offsets[read]] < min(2 * k, length // 2)
 
 
 @kernel

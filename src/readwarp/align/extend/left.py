@@ -1,0 +1,119 @@
+"""Candidates left to dynamic programming: a list for the engine, and its answers in their rows, on either side."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.compiler.jit import scalar
+from readwarp.device.rows import each_row, ragged_rows
+from readwarp.rules.cigar import MATCH
+from readwarp.rules.statuses import Status
+
+OK, UNGAPPED = int(Status.OK), int(Status.UNGAPPED)
+
+
+class Oriented(NamedTuple):
+    """Reads of a batch on both strands: read r on strand s starts at offsets[r] + s * offsets[-1]."""
+
+    bases: Annotated[ndarray, "uint8 [both strands]"]
+    offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
+
+
+class LaidReads(NamedTuple):
+    """Parts of oriented reads, each with a window of the reference."""
+
+    starts: Annotated[ndarray, "int64 [windows]"]  # start of the part in the oriented bases
+    lengths: Annotated[ndarray, "int64 [windows]"]
+    window_start: Annotated[ndarray, "int64 [windows]"]
+    window_stop: Annotated[ndarray, "int64 [windows]"]
+
+
+class LeftCandidates(NamedTuple):
+    """Candidates that are left to dynamic programming."""
+
+    offsets: Annotated[ndarray, "int64 [candidates + 1] of windows"]
+    row: Annotated[ndarray, "int64 [windows]"]  # candidate
+    starts: Annotated[ndarray, "int64 [windows]"]  # see LaidReads
+    lengths: Annotated[ndarray, "int64 [windows]"]
+    window_start: Annotated[ndarray, "int64 [windows]"]
+    window_stop: Annotated[ndarray, "int64 [windows]"]
+    score: Annotated[ndarray, "int32 [windows]"]  # see Scores
+    query_stop: Annotated[ndarray, "int32 [windows]"]  # from the part's start on
+    target_stop: Annotated[ndarray, "int32 [windows]"]  # from the window's start on
+
+
+class UngappedSpans(NamedTuple):
+    """Alignments without gaps, where they begin; rows of all other candidates are undefined."""
+
+    score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
+    query_start: Annotated[ndarray, "int32 [candidates]"]  # from the part's start on
+    edit_distance: Annotated[ndarray, "int32 [candidates]"]
+
+
+@scalar
+def part_of(c, candidates, offsets):
+    """Return where the part of the oriented read that is aligned to candidate c starts, and its length."""
+    read, start = candidates.read[c], np.int64(candidates.part_start[c])
+    stop = np.int64(candidates.part_stop[c]) or offsets[read + 1] - offsets[read]
+    return offsets[read] + candidates.strand[c] * offsets[offsets.size - 1] + start, stop - start
+
+
+@scalar
+def room_of_left(c, offsets, candidates, scores, least):
+    return np.int64(scores.status[c] == OK and scores.score[c] >= least)
+
+
+@ragged_rows(room_of_left)
+def list_left(c, at, offsets, candidates, scores, least, out):
+    """List candidate c if only dynamic programming finds its alignment, of at least this score."""
+    if room_of_left(c, offsets, candidates, scores, least) == 0:
+        return at
+    out.row[at] = c
+    out.starts[at], out.lengths[at] = part_of(c, candidates, offsets)
+    out.window_start[at], out.window_stop[at] = candidates.window_start[c], candidates.window_stop[c]
+    out.score[at], out.query_stop[at] = scores.score[c], scores.query_stop[c] - candidates.part_start[c]
+    out.target_stop[at] = scores.reference_stop[c] - candidates.window_start[c]
+    return at + 1
+
+
+@each_row
+def put_end(i, left, ends, candidates, scores):
+    """Write an end that dynamic programming has found to its candidate."""
+    c = left.row[i]
+    scores.score[c], scores.query_stop[c] = ends.score[i], ends.query_stop[i] + candidates.part_start[c]
+    scores.reference_stop[c] = candidates.window_start[c] + ends.target_stop[i]
+
+
+@scalar
+def room_of_runs(c, candidates, scores, spans, left, traces):
+    """Return the operations of a candidate's alignment."""
+    if scores.status[c] == UNGAPPED:
+        return np.int64(1)
+    return traces.cigar_offsets[left[c + 1]] - traces.cigar_offsets[left[c]]
+
+
+@ragged_rows(room_of_runs)
+def put_extension(c, at, candidates, scores, spans, left, traces, out):
+    """Put the alignment of a candidate: one run of M without gaps, else its trace. left: offsets of the traces."""
+    stop, part, i = scores.query_stop[c], candidates.part_start[c], left[c]
+    out.query_stop[c], out.reference_stop[c], out.status[c] = stop, scores.reference_stop[c], scores.status[c]
+    out.score[c] = out.edit_distance[c] = 0
+    start, out.reference_start[c] = stop, scores.reference_stop[c]
+    if scores.status[c] == UNGAPPED:
+        start, out.score[c], out.edit_distance[c] = spans.query_start[c] + part, spans.score[c], spans.edit_distance[c]
+        out.reference_start[c] -= stop - start
+        out.cigar[at] = (stop - start) << 4 | MATCH
+        at += 1
+    elif left[c + 1] > i:
+        start, out.score[c], out.edit_distance[c] = (
+            traces.query_start[i] + part,
+            traces.score[i],
+            traces.edit_distance[i],
+        )
+        out.reference_start[c] = candidates.window_start[c] + traces.target_start[i]
+        for run in range(traces.cigar_offsets[i], traces.cigar_offsets[i + 1]):
+            out.cigar[at] = traces.cigar[run]
+            at += 1
+    out.query_start[c] = start
+    return at
