@@ -12,9 +12,7 @@ brought the first time. Of the thread that works on the batch, for each stage, i
 up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
 
---free pair rescue merge choose are steps between chains and the choice that the host does for nothing, since it keeps
-what they gave the first time: so much a card could take from it at most. --launches 5 launches each kernel five times
-where it costs nothing, so that the difference is what launches cost.
+--launches 5 launches each kernel five times where it costs nothing, so that the difference is what launches cost.
 
 Last comes one line of JSON, of whole commands with the largest --bases: microseconds a read of all threads' CPU time
 for `align`, unsorted and sorted, on the emulated card and on the CPU; `lock`, the part of `align` in which the thread
@@ -38,7 +36,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from threading import get_ident
@@ -65,12 +62,6 @@ BATCHES = 6  # after the first two
 BLOCK, COMPRESSION = 0xFF00, 4  # of BGZF
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
-FREE = {
-    "pair": ("readwarp.align.pair", "plan_candidates"),
-    "rescue": ("readwarp.align.pair", "plan_rescue"),
-    "merge": ("readwarp.align.pair", "merge"),
-    "choose": ("readwarp.align.steps", "choose"),
-}
 DEVICES = {"cuda": "cuda", "shared": "cuda", "cpu": "cpu"}  # of --call
 USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17, 1 << 18)}
 WINDOWS, SKIPPED = 1 << 20, 1 << 22  # bases of `call` that are timed, and those before them
@@ -199,28 +190,6 @@ def launching(times: int) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def doing_for_nothing(names: list[str]) -> Iterator[None]:
-    """These steps, see FREE."""
-    with ExitStack() as stack:
-        for place, name in (FREE[name] for name in names):
-            module = import_module(place)
-            stack.enter_context(patch.object(module, name, kept(getattr(module, name))))
-        yield
-
-
-def kept(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step, which gives for a number of reads or candidates what it gave the first time."""
-    given: dict[int, Any] = {}
-
-    def give(first: Any, *others: Any) -> Any:
-        if len(first) not in given:
-            given[len(first)] = step(first, *others)
-        return given[len(first)]
-
-    return give
-
-
 def measured(reference: Path, reads: list[Path], bases: int, out: Path, options: argparse.Namespace) -> Iterator[Row]:
     """Rows of a batch of that many bases, the second of the input."""
     from readwarp.cli import main
@@ -230,8 +199,7 @@ def measured(reference: Path, reads: list[Path], bases: int, out: Path, options:
     def run(items: Iterator[Any], work: Callable[[Any], Any]) -> Iterator[Any]:
         next(items)  # its reads were also those that the insert sizes are estimated from
         item = next(items)
-        with doing_for_nothing(options.free):
-            stages, counts, result = measure(work, item, options.repeats, options.launches)
+        stages, counts, result = measure(work, item, options.repeats, options.launches)
         with stages.timing():
             for _ in range(options.repeats):
                 yield result  # to be written
@@ -390,7 +358,6 @@ def main() -> None:
     parser.add_argument("--bases", type=int, nargs="+")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--device", choices=DEVICES, default="cuda", help="with --call")
-    parser.add_argument("--free", choices=FREE, nargs="+", default=[], help="is not saved")
     parser.add_argument("--launches", type=int, default=1, help="of each kernel; more than one is not saved")
     parser.add_argument("--no-save", action="store_true")
     options = parser.parse_args()
@@ -412,7 +379,7 @@ def main() -> None:
             rows = [dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in measure_one(bases)]
             for row in rows:
                 show(row)
-            if not (options.no_save or options.free or options.launches > 1):
+            if not (options.no_save or options.launches > 1):
                 append(rows, HERE / "results" / f"{table}.csv", COLUMNS[table])
         if not options.call:
             options.bases = options.bases or USUAL_BASES[table]

@@ -74,7 +74,7 @@ LINKS = "align.chain.scalar.ChainLimits align.chain.scalar.ChainLinks"
 CHAIN = [
     Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("chain_reads", f"i8[] align.batches.SeedHits i8[] {LINKS} i8[,] i4[] u1[]", 32),
+        ("chain_reads", f"i8[] align.batches.SeedHits i8[] {LINKS} i8[,] (i4[] i4[] u1[] u1[])", 32),
         ("close_up", "i8[] i8[,] align.batches.Chains", 128),
     )
 ]
@@ -86,13 +86,14 @@ LONG_CHAIN = [
     )
 ]  # fmt: skip
 COSTS = "pairwise.pairs.Costs(i4 i4 i4 i4 i4)"
+WINDOWS = "align.extend.left.Oriented align.batches.Candidates"
 EXTEND = [
     Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
     for name, arguments in (
         ("orient_reads", "u1[] i8[] u1[]"),
         ("unpack_windows", "u1[] i8[] i8[] u1[]"),
-        ("score_ungapped", f"u1[] align.extend.cpu.LaidReads u1[] {COSTS} align.batches.Scores"),
-        ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} align.batches.Scores align.extend.cpu.TracedSpans"),
+        ("score_ungapped", f"{WINDOWS} u1[] {COSTS} align.batches.Scores"),
+        ("trace_ungapped", f"{WINDOWS} u1[] {COSTS} align.batches.Scores align.extend.left.UngappedSpans"),
     )
 ]
 CORNERS = "align.long.ends.scalar.Corners"
@@ -224,7 +225,39 @@ def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kerne
 
 
 BUILD, TAGS, SIGNATURES = "align.records.build", "align.records.tags", "finish.signatures"
+PAIR, CHOOSE, LEFT = "align.pair", "align.records.choose", "align.extend.left"
+CHAINS, CANDIDATES, SCORES = (f"align.batches.{name}" for name in ("Chains", "Candidates", "Scores"))
+SCORED = "align.places.Places"
+WINDOW_PLAN = f"{READS} {CHAINS} i8[] {PAIR}.plan.PlanRules {PAIR}.plan.ChainRanks"
+RANKED = f"({CHOOSE}.Ranking {CHOOSE}.Winners)"
+PLACE_ROWS = [
+    each_row("align.seed.again", "judge_chains", f"i8[] {CHAINS} i8 u1[]"),
+    each_row("align.seed.again", "put_repetitive", "i8[] i4[] i4[]"),
+    each_row("align.batches", "gather_chains.copy", f"i8[] {CHAINS} {CHAINS} {CHAINS}"),
+    each_row("align.batches", "gather_candidates.copy", f"i8[] {CANDIDATES} {CANDIDATES} {CANDIDATES}"),
+    each_row("align.batches", "gather_scores.copy", f"i8[] {SCORES} {SCORES} {SCORES}"),
+    *ragged_rows("device.gather", "merge_offsets", "i8[] i8[] i8", "device.gather.MergedRows"),
+    each_row("align.places", "find_start", f"{CANDIDATES} {SCORES} ((i8 i8 i8) (i8 i8)) align.places.PlaceStarts"),
+    each_row(f"{PAIR}.plan", "add_mate_scores", WINDOW_PLAN),
+    *ragged_rows(f"{PAIR}.plan", "plan_windows", WINDOW_PLAN, CANDIDATES),
+    *ragged_rows(f"{PAIR}.parts", "plan_ends", f"i8[] {SCORED} i8[] {PAIR}.parts.PartRules", CANDIDATES),
+    *ragged_rows(f"{PAIR}.rescue", "copy_lone", f"{READS} u1[] {SCORED} i8[] {PAIR}.rescue.RescueRules", SCORED),
+    *ragged_rows(LEFT, "list_left", f"i8[] {CANDIDATES} {SCORES} i8", f"{LEFT}.LeftCandidates"),
+    each_row(LEFT, "put_end", f"{LEFT}.LeftCandidates pairwise.pairs.Ends {CANDIDATES} {SCORES}"),
+    *ragged_rows(
+        LEFT, "put_extension",
+        f"{CANDIDATES} {SCORES} {LEFT}.UngappedSpans i8[] pairwise.pairs.Traces", "align.batches.Extensions"
+    ),
+    each_row(
+        CHOOSE, "place_template",
+        f"{READS} {SCORED} i8[] {CHOOSE}.ChoiceRules {CHOOSE}.Ranking {CHOOSE}.Winners"
+    ),
+    *ragged_rows(
+        CHOOSE, "list_choices", f"{READS} i4[] {SCORED} {CHOOSE}.PlaceRules {RANKED}", f"{CHOOSE}.Choices"
+    ),
+]  # fmt: skip
 ROWS = [
+    each_row(BUILD, "place_in_shown", f"i8[] i8[] {CHOICES}"),
     *ragged_rows(BUILD, "lay_rows", f"i8[] i8[] {CHOICES} {BUILD}.Layout", LAID),
     each_row(BUILD, "fill_place", f"{LAID} {CHOICES} i8[] {RECORDS}"),
     each_row(BUILD, "fill_mate", f"{READS} {LAID} {CHOICES} i8 {RECORDS}"),
@@ -253,5 +286,6 @@ KERNELS = (
     *BLOCKS,
     *SCAN_ROWS,
     *CLOSE_GAPS,
+    *PLACE_ROWS,
     *ROWS,
 )

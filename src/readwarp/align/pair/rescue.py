@@ -293,7 +293,8 @@ def find_lone(
         return settled, places
     rules = to_side_of(places.score, rescue_rules(sizes, parameters))
     lone = copy_lone(Places, len(reads), reads, settled, places, contig_offsets, rules)
-    return to_host((settled, lone))
+    here: tuple[Any, Places] = to_host((settled, lone))
+    return here
 
 
 def rescue_rules(sizes: InsertModels, parameters: AlignParameters) -> RescueRules:
