@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.align_oracle import cut_pair, random_bases
 from helpers.cards import HAS_CARDS
+from helpers.making import write_fasta
+from helpers.seeding import planned as planned_workspace
 from readwarp.align import steps
 from readwarp.align.budget import (
     ENGINE,
@@ -29,12 +32,17 @@ from readwarp.align.budget import (
     workspace_bytes,
 )
 from readwarp.align.inputs import Inputs
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.job import AlignJob, open_memory
 from readwarp.align.long.ends import scalar as ends
-from readwarp.config import Resources
+from readwarp.align.pair import given as insert_sizes
+from readwarp.config import AlignParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError
+from readwarp.finish.signatures import Libraries
 from readwarp.finish.sort import SortSizes
+from readwarp.finish.writer import Preparer
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
@@ -148,6 +156,23 @@ def test_a_workspace_has_room_for_long_reads(bases):
     chained = chain.device_bytes(anchors, anchors)
     extended = rounded(bases) + extend.oriented_bytes(bases) + 2 * rounded(ends.MAX_ROWS * 4 * WARP)
     assert max(chained, extended) <= workspace_bytes(bases, False)
+
+
+@pytest.mark.cards
+def test_a_batch_stays_within_its_plan(tmp_path):
+    """Pairs with errors, from seeds to signed records in order; the last mates are not where they should be."""
+    rng, genome = np.random.default_rng(3), {"one": random_bases(100_000, 1), "two": random_bases(20_000, 2)}
+    reads = [mate for start in range(0, 99_000, 40) for mate in cut_pair(genome["one"], start)]
+    reads[-300:] = reads[-300:-150] * 2
+    reads = ["".join(base if rng.random() > 0.01 else rng.choice(list("ACGT")) for base in read) for read in reads]
+    batch = steps.make_batch([(str(i // 2), read, None) for i, read in enumerate(reads)], paired=True)
+    placed = steps.place(Index.build(write_fasta(tmp_path / "ref.fa", genome)), CARD)
+    encoder, preparer = Encoder(placed.host.reference.names, ()), Preparer("coordinate", Libraries.of([]))
+    with planned_workspace(workspace_bytes(batch.bases.size, True)) as workspace:
+        given = AlignParameters(), Metrics(), (encoder, preparer)
+        made = steps.prepare_batch(batch, placed, InsertModels(insert_sizes(350, 40)), *given)
+    assert len(made.records) >= len(batch)
+    assert workspace.capacity / 8 < workspace.high_water < workspace.capacity - MIN_ENGINE
 
 
 def arrays(*values) -> int:
