@@ -86,14 +86,14 @@ LONG_CHAIN = [
     )
 ]  # fmt: skip
 COSTS = "pairwise.pairs.Costs(i4 i4 i4 i4 i4)"
-WINDOWS = "align.extend.left.Oriented align.batches.Candidates"
+WINDOWS = "align.extend.steps.Oriented align.batches.Candidates"
 EXTEND = [
     Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
     for name, arguments in (
         ("orient_reads", "u1[] i8[] u1[]"),
         ("unpack_windows", "u1[] i8[] i8[] u1[]"),
         ("score_ungapped", f"{WINDOWS} u1[] {COSTS} align.batches.Scores"),
-        ("trace_ungapped", f"{WINDOWS} u1[] {COSTS} align.batches.Scores align.extend.left.UngappedSpans"),
+        ("trace_ungapped", f"{WINDOWS} u1[] {COSTS} align.batches.Scores align.extend.steps.UngappedSpans"),
     )
 ]
 CORNERS = "align.long.ends.scalar.Corners"
@@ -225,7 +225,7 @@ def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kerne
 
 
 BUILD, TAGS, SIGNATURES = "align.records.build", "align.records.tags", "finish.signatures"
-PAIR, CHOOSE, LEFT = "align.pair", "align.records.choose", "align.extend.left"
+PAIR, CHOOSE, LEFT = "align.pair", "align.records.choose", "align.extend.steps"
 CHAINS, CANDIDATES, SCORES = (f"align.batches.{name}" for name in ("Chains", "Candidates", "Scores"))
 SCORED = "align.places.Places"
 WINDOW_PLAN = f"{READS} {CHAINS} i8[] {PAIR}.plan.PlanRules {PAIR}.plan.ChainRanks"

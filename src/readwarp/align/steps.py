@@ -11,7 +11,7 @@ from readwarp.align import trim as trimming
 from readwarp.align.alternates import Alternates, cut_alternates
 from readwarp.align.batches import Candidates, Chains, Scores, gather_candidates, gather_chains, gather_scores
 from readwarp.align.chain.cpu import chain_hits
-from readwarp.align.extend.left import Oriented
+from readwarp.align.extend import steps as extend
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
@@ -38,7 +38,7 @@ from readwarp.rules.statuses import Status
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # with which the kernels are compiled
 Output = tuple[Encoder, Preparer]
-SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
+SEED, CHAIN = "readwarp.align.seed", "readwarp.align.chain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def align_short(
     metrics: Metrics,
 ) -> tuple[records.TracedChoices, StepStatuses]:
     """Find the places of reads and their mates, and the alignments there. there: the reads on the side of kernels."""
-    backend, extend = index.backend, index.backend.step(EXTEND)
+    backend = index.backend
     (packed, contig_offsets), reference, scoring = index.bases, index.host.reference, parameters.scoring
     chains = find_chains(reads, there, index, parameters, metrics)
     with metrics.time("seed"):
@@ -206,8 +206,8 @@ def align_short(
         candidates = pair.plan_candidates(there, chains, contig_offsets, sizes, parameters.pair)
         metrics.count("candidates", len(candidates))
     with metrics.time("extend_score"):
-        oriented = extend.orient(there, there)
-        scores = extend.score(oriented, candidates, packed, scoring, metrics)
+        oriented = backend.step(extend.STEP).orient(there, there)
+        scores = extend.score(backend, oriented, candidates, packed, scoring, metrics)
     with metrics.time("rescue"):
         places = places_of(candidates, scores, parameters)
         parts = pair.plan_parts(there.read_offsets, places, contig_offsets, parameters)
@@ -232,16 +232,14 @@ def align_short(
         else:
             choices = records.choose(there, places, sizes, parameters, chains.repetitive, contig_offsets)
     with metrics.time("extend_trace"):
-        chosen, found = (
-            each(choices.candidate, of) for each, of in ((gather_candidates, candidates), (gather_scores, scores))
-        )
-        extensions = extend.trace(oriented, chosen, packed, scoring, found, metrics)
+        chosen = gather_candidates(choices.candidate, candidates), gather_scores(choices.candidate, scores)
+        extensions = extend.trace(backend, oriented, chosen, packed, scoring, metrics)
     statuses = StepStatuses(chains.chain_offsets[-1:], chains.status, scores.status, extensions.status)
     return records.TracedChoices(choices, extensions), statuses
 
 
 def add_scored(
-    oriented: Oriented,
+    oriented: extend.Oriented,
     known: tuple[Candidates, Scores],
     others: Candidates,
     index: PlacedIndex,
@@ -252,7 +250,7 @@ def add_scored(
     if len(others) == 0:
         return known
     candidates, scores = known
-    found = index.backend.step(EXTEND).score(oriented, others, index.bases.packed, parameters.scoring, metrics)
+    found = extend.score(index.backend, oriented, others, index.bases.packed, parameters.scoring, metrics)
     candidates, rows = pair.merge(candidates, others)
     return candidates, gather_scores(rows, scores, found)
 

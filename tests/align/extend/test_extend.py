@@ -9,9 +9,9 @@ from helpers.alignment_oracle import best, rescored
 from helpers.cards import HAS_CARDS
 from helpers.seeding import planned
 from readwarp.align.batches import Candidates
-from readwarp.align.extend import cpu
-from readwarp.align.extend.left import LaidReads
+from readwarp.align.extend import cpu, steps
 from readwarp.align.extend.scalar import loss_by_part
+from readwarp.align.extend.steps import LaidReads, costs_of
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.backend import Backend
 from readwarp.device.rows import to_host
@@ -63,7 +63,7 @@ def score(side, reads, *rest):
     backend = Backend(side.__name__.split(".")[-1], (0,))
     with backend.frame():
         there, windows, bases = backend.to_device((reads, *rest[:2]))
-        return to_host(side.score(side.orient(there, there), windows, bases, rest[2], Metrics()))
+        return to_host(steps.score(backend, side.orient(there, there), windows, bases, rest[2], Metrics()))
 
 
 def trace(side, reads, *rest):
@@ -71,8 +71,9 @@ def trace(side, reads, *rest):
     with backend.frame():
         windows, chosen, bases, scoring = rest
         there, chosen, bases = backend.to_device((reads, take(windows, "candidates", chosen), bases))
-        known = side.orient(there, there), chosen, bases, scoring
-        return to_host(side.trace(*known, side.score(*known, Metrics()), Metrics()))
+        oriented, given = side.orient(there, there), (bases, scoring, Metrics())
+        scores = steps.score(backend, oriented, chosen, *given)
+        return to_host(steps.trace(backend, oriented, (chosen, scores), *given))
 
 
 def packed(reference):
@@ -116,13 +117,13 @@ def test_scores_and_alignments(scoring):
     assert {Status.OK, Status.UNGAPPED} == set(scores.status.tolist())
     for c, query in enumerate(oriented):
         start, stop = windows.window_start[c], windows.window_stop[c]
-        expected = best(query, there[start:stop].tolist(), cpu.costs_of(scoring), LOCAL)
+        expected = best(query, there[start:stop].tolist(), costs_of(scoring), LOCAL)
         assert scores.score[c] == expected[0]
         if scores.status[c] == Status.OK and expected[0]:
             assert (scores.query_stop[c], scores.reference_stop[c] - start) == expected[1:]
         cigar = found.cigar[found.cigar_offsets[c] : found.cigar_offsets[c + 1]]
         begin = int(found.query_start[c]), int(found.reference_start[c])
-        assert rescored(query, there, *begin, cigar, cpu.costs_of(scoring)) == (
+        assert rescored(query, there, *begin, cigar, costs_of(scoring)) == (
             found.score[c], found.edit_distance[c], found.query_stop[c], found.reference_stop[c],
         )  # fmt: skip
         ends = (int(begin[0] == 0) + int(found.query_stop[c] == len(query))) * scoring.end_bonus
@@ -212,7 +213,7 @@ def test_n_costs_one():
 def test_loss_by_a_part_that_is_nowhere():
     """A mismatch; a base clipped; two parts for which two bases are inserted; for which nine are clipped."""
     costs = [Scoring(), Scoring(1, 9, 16, 1, 5), Scoring(1, 40, 18, 1, 40), Scoring(1, 40, 60, 1, 6)]
-    assert [loss_by_part(cpu.costs_of(each)) for each in costs] == [5, 6, 11, 7]
+    assert [loss_by_part(costs_of(each)) for each in costs] == [5, 6, 11, 7]
 
 
 @st.composite
@@ -245,7 +246,7 @@ def test_no_alignment_scores_more_than_one_without_dynamic_programming(cases, sc
     assert contents(here) == contents(there)
     codes = np.where(reference > 3, 5, reference).tolist()
     for c in np.flatnonzero(here.status == Status.UNGAPPED).tolist():
-        expected = best(cases[c][1], codes[80 * c + 2 : 80 * c + 78], cpu.costs_of(scoring), LOCAL)
+        expected = best(cases[c][1], codes[80 * c + 2 : 80 * c + 78], costs_of(scoring), LOCAL)
         assert here.score[c] == expected[0]
 
 

@@ -5,29 +5,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.batches import Candidates, Extensions, Scores
-from readwarp.align.extend.left import (
-    OK,
-    UNGAPPED,
-    LaidReads,
-    LeftCandidates,
-    Oriented,
-    UngappedSpans,
-    list_left,
-    part_of,
-    put_end,
-    put_extension,
-)
 from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
+from readwarp.align.extend.steps import OK, UNGAPPED, LaidReads, LeftCandidates, Oriented, part_of
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import load_eight
-from readwarp.config import MAX_READ_LENGTH, Scoring
+from readwarp.config import MAX_READ_LENGTH
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.metrics import Metrics
 from readwarp.pairwise import cpu as pairwise
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
-from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST, gain_of_bases
-from readwarp.ragged import empty, offsets_of
+from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
+from readwarp.pairwise.scalar import UNKNOWN_COST, gain_of_bases
+from readwarp.ragged import offsets_of
 from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
 from readwarp.rules.statuses import Status
 
@@ -54,50 +41,12 @@ def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
     return Oriented(both, offsets)
 
 
-def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, metrics: Metrics) -> Scores:
-    """Find the best score of each candidate's read in its window, and where that alignment ends.
-
-    Status UNGAPPED: an alignment without gaps, proven best without dynamic programming. OK: found by dynamic
-    programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
-    read beyond MAX_READ_LENGTH, score 0.
-    """
-    scheme, number = Scheme(costs_of(scoring), LOCAL), len(candidates)
-    scores = empty(Scores, {"candidates": number})
-    score_ungapped(reads, candidates, packed, scheme.costs, scores)
-    left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 0)
-    pairs = windows_of(reads.bases, left, packed)
-    put_end(len(pairs), left, pairwise.score_pairs(pairs, scheme, left.score), candidates, scores)
-    metrics.count("dp_cells", pairs.cells)
-    return scores
-
-
-def trace(
-    reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores, metrics: Metrics
-) -> Extensions:
-    """Trace the alignments of the candidates, gaps leftmost. scores: the result of `score`.
-
-    A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
-    """
-    scheme, number = Scheme(costs_of(scoring), LOCAL), len(candidates)
-    spans = empty(UngappedSpans, {"candidates": number})
-    trace_ungapped(reads, candidates, packed, scheme.costs, scores, spans)
-    left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 1)
-    pairs = windows_of(reads.bases, left, packed)
-    traces = trace_windows(pairs, scheme, Ends(left.score, left.query_stop, left.target_stop))
-    metrics.count("dp_cells", pairs.cells)
-    return put_extension(Extensions, number, candidates, scores, spans, left.offsets, traces)
-
-
-def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
-    return pairwise.score_pairs(pairs, scheme)
+def score_windows(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
+    return pairwise.score_pairs(pairs, scheme, known)
 
 
 def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     return pairwise.trace_pairs(pairs, scheme, ends)
-
-
-def costs_of(scoring: Scoring) -> Costs:
-    return Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus)
 
 
 def windows_of(oriented: ndarray, laid: LaidReads | LeftCandidates, packed: ndarray) -> Pairs:
@@ -173,7 +122,7 @@ def best_segment(query, target, first, mismatches, costs):
 
 
 @kernel
-def score_ungapped(reads, candidates, packed, costs, scores):
+def score_without_gaps(reads, candidates, packed, costs, scores):
     """Align each read ungapped on its candidate's diagonal; status UNGAPPED if nothing else can score more."""
     window_start, window_stop = candidates.window_start, candidates.window_stop
     score, query_stop, reference_stop, status = scores
@@ -283,7 +232,7 @@ def occurs(part, probe, codes, fours):
 
 
 @kernel
-def trace_ungapped(reads, candidates, packed, costs, found, spans):
+def trace_without_gaps(reads, candidates, packed, costs, found, spans):
     """Trace the candidates with status UNGAPPED."""
     score, query_stop, reference_stop, status = found
     space, places = np.empty(MAX_READ_LENGTH, np.uint8), np.empty(MAX_READ_LENGTH + 1, np.int32)

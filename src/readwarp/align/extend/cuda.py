@@ -1,41 +1,29 @@
 """Extend on CUDA: a thread per candidate for the ungapped answer, then the pairwise engine for the rest.
 
-Names and results are those of `cpu`. All batches are on the device, but for the few windows that are left to the
-engine: it is the host that plans these.
+Names and results are those of `cpu`.
 """
 
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.align.batches import Candidates, Extensions, Scores
+from readwarp.align.batches import Candidates, Scores
 from readwarp.align.extend import cpu
-from readwarp.align.extend.left import (
-    OK,
-    UNGAPPED,
-    LaidReads,
-    LeftCandidates,
-    Oriented,
-    UngappedSpans,
-    list_left,
-    part_of,
-    put_end,
-    put_extension,
-)
 from readwarp.align.extend.scalar import LEAST_PART, MAX_PARTS, lengthen, may_be_best, part_around, walk_ungapped
-from readwarp.config import MAX_READ_LENGTH, Scoring
+from readwarp.align.extend.steps import OK, UNGAPPED, LaidReads, LeftCandidates, Oriented, UngappedSpans, part_of
+from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.metrics import Metrics
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
-from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
-from readwarp.pairwise.scalar import LOCAL, gain_of_bases
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
+from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.pairwise.trace_plan import LETTERS
-from readwarp.ragged import empty, offsets_of
+from readwarp.ragged import offsets_of
 from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
 
 ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the last place
@@ -49,41 +37,19 @@ def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
     return Oriented(oriented, reads.read_offsets)
 
 
-def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, metrics: Metrics) -> Scores:
-    """See cpu.score; the scores stay until the outermost frame ends."""
-    workspace, number = current(), len(candidates)
-    scheme, scores = Scheme(cpu.costs_of(scoring), LOCAL), empty(Scores, {"candidates": number}, workspace.keep)
-    with workspace.frame():
-        score_ungapped[threads_for(number, workspace)](reads, candidates, packed, narrow(scheme.costs), scores)
-        left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 0)
-        here = workspace.on_host(left)
-        pairs = windows_of(reads.bases, here, packed)
-        ends = workspace.on_card(pairwise.score_pairs(pairs, scheme, here.score))
-        put_end(len(pairs), left, ends, candidates, scores)
-    metrics.count("dp_cells", pairs.cells)
-    return scores
+def score_without_gaps(reads: Oriented, candidates: Candidates, packed: Any, costs: Costs, scores: Scores) -> None:
+    score_ungapped[threads_for(len(candidates), current())](reads, candidates, packed, narrow(costs), scores)
 
 
-def trace(
-    reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores, metrics: Metrics
-) -> Extensions:
-    """See cpu.trace; the extensions stay until the outermost frame ends."""
-    workspace, number, scheme = current(), len(candidates), Scheme(cpu.costs_of(scoring), LOCAL)
-    with workspace.frame():
-        spans = empty(UngappedSpans, {"candidates": number}, workspace.empty)
-        trace_ungapped[threads_for(number, workspace)](reads, candidates, packed, narrow(scheme.costs), scores, spans)
-        left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 1)
-        here = workspace.on_host(left)
-        pairs = windows_of(reads.bases, here, packed)
-        traces = trace_windows(pairs, scheme, Ends(here.score, here.query_stop, here.target_stop))
-        traced = workspace.on_card(traces)
-        metrics.count("dp_cells", pairs.cells)
-        return put_extension(Extensions, number, candidates, scores, spans, left.offsets, traced)
+def trace_without_gaps(
+    reads: Oriented, candidates: Candidates, packed: Any, costs: Costs, scores: Scores, spans: UngappedSpans
+) -> None:
+    trace_ungapped[threads_for(len(candidates), current())](reads, candidates, packed, narrow(costs), scores, spans)
 
 
-def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
+def score_windows(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
     """See cpu.score_windows; sequences are on the device, everything else on the host."""
-    return pairwise.score_pairs(pairs, scheme)
+    return pairwise.score_pairs(pairs, scheme, known)
 
 
 def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
@@ -141,7 +107,7 @@ def unpack_windows(packed, begins, offsets, bases):
 
 @cuda_kernel
 def score_ungapped(reads, candidates, packed, costs, scores):
-    """See cpu.score_ungapped."""
+    """See cpu.score_without_gaps."""
     c = cuda.grid(1)
     if c >= candidates.read.size:
         return
@@ -209,7 +175,7 @@ def occurs(part, packed, window):
 
 @cuda_kernel
 def trace_ungapped(reads, candidates, packed, costs, found, spans):
-    """See cpu.trace_ungapped."""
+    """See cpu.trace_without_gaps."""
     c = cuda.grid(1)
     if c >= candidates.read.size or found.status[c] != UNGAPPED:
         return

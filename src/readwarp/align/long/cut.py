@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.batches import LongChains
-from readwarp.align.extend.left import Oriented
+from readwarp.align.extend.steps import Oriented
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.batches import Extensions, LongChains
-from readwarp.align.extend.cpu import costs_of
+from readwarp.align.extend.steps import costs_of
 from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import AlignedSpans, CigarRuns, clip_ends, score_runs
 from readwarp.align.long.cut import CutChains, LaidAlignments, cut_chains, lay

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend import cpu
-from readwarp.align.extend.left import LaidReads, Oriented
+from readwarp.align.extend.steps import LaidReads, Oriented
 from readwarp.align.long.breaks import fits
 from readwarp.align.long.cut import CutChains
 from readwarp.align.places import Genome

@@ -1,15 +1,25 @@
-"""Candidates left to dynamic programming: a list for the engine, and its answers in their rows, on either side."""
+"""Extend on either side: the ungapped answer where proven best, else dynamic programming by the pairwise engine.
 
-from typing import Annotated, NamedTuple
+Batches stay on the side of the kernels, but for the few windows that are left to the engine: the host plans these.
+"""
+
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Candidates, Extensions, Scores
 from readwarp.compiler.jit import scalar
-from readwarp.device.rows import each_row, ragged_rows
+from readwarp.config import Scoring
+from readwarp.device.backend import Backend
+from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_host
+from readwarp.metrics import Metrics
+from readwarp.pairwise.pairs import Costs, Ends, Scheme
+from readwarp.pairwise.scalar import LOCAL
 from readwarp.rules.cigar import MATCH
 from readwarp.rules.statuses import Status
 
+STEP = "readwarp.align.extend"
 OK, UNGAPPED = int(Status.OK), int(Status.UNGAPPED)
 
 
@@ -49,6 +59,56 @@ class UngappedSpans(NamedTuple):
     score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
     query_start: Annotated[ndarray, "int32 [candidates]"]  # from the part's start on
     edit_distance: Annotated[ndarray, "int32 [candidates]"]
+
+
+def score(
+    backend: Backend, reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, metrics: Metrics
+) -> Scores:
+    """Find the best score of each candidate's read in its window, and where that alignment ends.
+
+    Status UNGAPPED: an alignment without gaps, proven best without dynamic programming. OK: found by dynamic
+    programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
+    read beyond MAX_READ_LENGTH, score 0.
+    """
+    side, scheme, number = backend.step(STEP), Scheme(costs_of(scoring), LOCAL), len(candidates)
+    scores = empty_beside(candidates.read, Scores, {"candidates": number})
+    with backend.frame():
+        side.score_without_gaps(reads, candidates, packed, scheme.costs, scores)
+        left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 0)
+        here = to_host(left)
+        pairs = side.windows_of(reads.bases, here, packed)
+        ends = backend.to_device(side.score_windows(pairs, scheme, here.score))
+        put_end(len(pairs), left, ends, candidates, scores)
+    metrics.count("dp_cells", pairs.cells)
+    return scores
+
+
+def trace(
+    backend: Backend,
+    reads: Oriented,
+    scored: tuple[Candidates, Scores],
+    packed: Any,
+    scoring: Scoring,
+    metrics: Metrics,
+) -> Extensions:
+    """Trace the alignments of the candidates, gaps leftmost. scored: candidates and the results of `score`.
+
+    A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
+    """
+    side, scheme, number = backend.step(STEP), Scheme(costs_of(scoring), LOCAL), len(scored[0])
+    with backend.frame():
+        spans = empty_beside(reads.bases, UngappedSpans, {"candidates": number})
+        side.trace_without_gaps(reads, scored[0], packed, scheme.costs, scored[1], spans)
+        left = list_left(LeftCandidates, number, reads.offsets, *scored, 1)
+        here = to_host(left)
+        pairs = side.windows_of(reads.bases, here, packed)
+        traces = side.trace_windows(pairs, scheme, Ends(here.score, here.query_stop, here.target_stop))
+        metrics.count("dp_cells", pairs.cells)
+        return put_extension(Extensions, number, *scored, spans, left.offsets, backend.to_device(traces))
+
+
+def costs_of(scoring: Scoring) -> Costs:
+    return Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus)
 
 
 @scalar
