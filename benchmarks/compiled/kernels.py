@@ -237,7 +237,7 @@ PLACE_ROWS = [
     each_row("align.batches", "gather_candidates.copy", f"i8[] {CANDIDATES} {CANDIDATES} {CANDIDATES}"),
     each_row("align.batches", "gather_scores.copy", f"i8[] {SCORES} {SCORES} {SCORES}"),
     *ragged_rows("device.gather", "merge_offsets", "i8[] i8[] i8", "device.gather.MergedRows"),
-    each_row("align.places", "find_start", f"{CANDIDATES} {SCORES} ((i8 i8 i8) (i8 i8)) align.places.PlaceStarts"),
+    each_row("align.places", "find_start", f"{CANDIDATES} {SCORES} ((i8 i8 i8) (i8 i8)) i8[] i4[] i4[]"),
     each_row(f"{PAIR}.plan", "add_mate_scores", WINDOW_PLAN),
     *ragged_rows(f"{PAIR}.plan", "plan_windows", WINDOW_PLAN, CANDIDATES),
     *ragged_rows(f"{PAIR}.parts", "plan_ends", f"i8[] {SCORED} i8[] {PAIR}.parts.PartRules", CANDIDATES),

@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.align.batches import Candidates, Scores
 from readwarp.compiler.jit import scalar
 from readwarp.config import AlignParameters
-from readwarp.device.rows import each_row, empty_beside
+from readwarp.device.rows import each_row, maker_beside
 from readwarp.index.reference import Reference
 from readwarp.rules.hashes import mix
 
@@ -40,14 +40,6 @@ class Places(NamedTuple):
     status: Annotated[ndarray, "uint8 [places]"]
 
 
-class PlaceStarts(NamedTuple):
-    """See `places_of`."""
-
-    v: Annotated[ndarray, "int64 [places]"]
-    query_start: Annotated[ndarray, "int32 [places]"]
-    score: Annotated[ndarray, "int32 [places]"]
-
-
 def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameters) -> Places:
     """Return the places of the candidates, each as long as its score requires or reaching back to its chain's start.
 
@@ -57,25 +49,25 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     scoring, room = parameters.scoring, max(0, parameters.records.min_score - parameters.scoring.gap_open)
     longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
     rules = (scoring.match, scoring.end_bonus, parameters.seed.k * scoring.match), longest
-    starts = empty_beside(scores.score, PlaceStarts, {"places": len(candidates)})
-    find_start(len(candidates), candidates, scores, rules, starts)
+    make, number = maker_beside(scores.score), len(candidates)
+    v, query_start, score = make(number, np.int64), make(number, np.int32), make(number, np.int32)
+    find_start(number, candidates, scores, rules, v, query_start, score)
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
-        v=starts.v,
+        v=v,
         stop=scores.reference_stop,
-        query_start=starts.query_start,
+        query_start=query_start,
         query_stop=scores.query_stop,
-        score=starts.score,
+        score=score,
         status=scores.status,
     )
 
 
 @each_row
-def find_start(c, candidates, scores, rules, starts):
+def find_start(c, candidates, scores, rules, v, query_start, score):
     """See `places_of`."""
     (match, end_bonus, least), (longest_deletion, longest_insertion) = rules
-    v, query_start, score = starts
     v[c], score[c] = scores.reference_stop[c] - scores.query_stop[c], scores.score[c]
     if candidates.part_stop[c] > 0:
         if has_false_bonus(c, candidates, score[c], scores.query_stop[c], match, end_bonus):

@@ -9,7 +9,7 @@ import numpy as np
 from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.alternates import Alternates, cut_alternates
-from readwarp.align.batches import Candidates, Chains, Scores, gather_candidates, gather_chains, gather_scores
+from readwarp.align.batches import Candidates, Chains, gather_candidates, gather_chains, gather_scores
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.extend import steps as extend
 from readwarp.align.insert_models import InsertModels
@@ -101,7 +101,7 @@ def align_batch(
         traced, statuses = to_host(tuple(found))
     with metrics.time("records"):
         context = records.context_of(aligned, index.host.reference, parameters)
-        alignments = records.build(records.gather(shown, aligned.read_offsets, traced, context), parameters)
+        alignments = records.build(shown, aligned.read_offsets, traced, context, parameters)
     flagstat.count(reads, aligned, alignments, parameters.longest_single, metrics)
     count_statuses(statuses, metrics)
     return shown, alignments
@@ -131,7 +131,7 @@ def prepare_batch(
                 (replace(context, genome=index.bases), encoder.groups, preparer.libraries)
             )
             shown = there if shown is aligned else backend.to_device(shown)
-            alignments = records.build(records.gather(shown, there.read_offsets, traced, context), parameters)
+            alignments = records.build(shown, there.read_offsets, traced, context, parameters)
         with metrics.time("encode"):
             encoded = encoder.encode_records(shown, alignments, groups)
             flags, statuses = backend.to_host(alignments, *flagstat.COLUMNS), to_host(statuses)
@@ -240,12 +240,12 @@ def align_short(
 
 def add_scored(
     oriented: extend.Oriented,
-    known: tuple[Candidates, Scores],
+    known: extend.Scored,
     others: Candidates,
     index: PlacedIndex,
     parameters: AlignParameters,
     metrics: Metrics,
-) -> tuple[Candidates, Scores]:
+) -> extend.Scored:
     """Score further candidates, and add them to those with a score."""
     if len(others) == 0:
         return known

@@ -20,6 +20,7 @@ from readwarp.rules.cigar import MATCH
 from readwarp.rules.statuses import Status
 
 STEP = "readwarp.align.extend"
+Scored = tuple[Candidates, Scores]
 OK, UNGAPPED = int(Status.OK), int(Status.UNGAPPED)
 
 

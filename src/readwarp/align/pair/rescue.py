@@ -299,16 +299,9 @@ def find_lone(
 
 def rescue_rules(sizes: InsertModels, parameters: AlignParameters) -> RescueRules:
     pair, match = parameters.pair, parameters.scoring.match
-    return RescueRules(
-        sizes.limits(),
-        match,
-        parameters.records.min_score,
-        pair.unpaired_penalty,
-        pair.max_rescues,
-        pair.max_candidates,
-        pair.window_padding,
-        parameters.seed.margin * match > pair.unpaired_penalty,
-    )
+    scores = match, parameters.records.min_score, pair.unpaired_penalty
+    counts = pair.max_rescues, pair.max_candidates, pair.window_padding
+    return RescueRules(sizes.limits(), *scores, *counts, parameters.seed.margin * match > pair.unpaired_penalty)
 
 
 def plan_rescue(

@@ -2,8 +2,8 @@
 
     choose(reads: ReadBatch, places: Places, sizes: InsertModels, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
-    gather(shown: ReadBatch, aligned: int64 [reads + 1], traced: TracedChoices, context: TagContext) -> RecordInputs
-    build(inputs: RecordInputs, parameters) -> AlignmentBatch                                   on either side
+    build(reads: ReadBatch, aligned: int64 [reads + 1], traced: TracedChoices, context: TagContext, parameters)
+        -> AlignmentBatch                                                                       on either side
 
 **Worth of a place.** For candidates a, b of two mates with scores s_a, s_b (end bonuses included), outer distance d:
 
@@ -30,8 +30,8 @@ CIGAR; XS is the next best score less the end bonus of the best; ms is the sum o
 15, as in samtools fixmate; pa is AS divided by that of the row with the role ALTERNATE; cs is minimap2's.
 """
 
-from readwarp.align.records.build import RecordInputs, build, gather
+from readwarp.align.records.build import build
 from readwarp.align.records.choose import Choices, TracedChoices, choose
 from readwarp.align.records.tags import context_of
 
-__all__ = ["Choices", "RecordInputs", "TracedChoices", "build", "choose", "context_of", "gather"]
+__all__ = ["Choices", "TracedChoices", "build", "choose", "context_of"]

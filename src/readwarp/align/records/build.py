@@ -1,9 +1,8 @@
 """Turn traced places into records: which are reported, with which fields and CIGARs."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import ndarray
 
 from readwarp.align.places import are_rivals, contig_of, turned
 from readwarp.align.records.choose import (
@@ -35,15 +34,6 @@ from readwarp.ragged import replace
 from readwarp.rules import flags
 from readwarp.rules.bases import base_at
 from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
-
-
-class RecordInputs(NamedTuple):
-    """A batch of aligned reads, with all that its records are made of."""
-
-    reads: ReadBatch  # as shown in records
-    aligned: Annotated[ndarray, "int64 [reads + 1]"]  # offsets of the bases that were aligned
-    traced: TracedChoices
-    context: TagContext
 
 
 class Layout(NamedTuple):
@@ -245,21 +235,17 @@ def place_in_shown(r, shown, aligned, traced):
         extensions.query_stop[e] += beyond * choices.strand[e]
 
 
-def gather(shown: ReadBatch, aligned: Any, traced: TracedChoices, context: TagContext) -> RecordInputs:
-    """Gather what the records of a batch are made of; extensions of a trimmed read are moved in place.
+def build(
+    reads: ReadBatch, aligned: Any, traced: TracedChoices, context: TagContext, parameters: AlignParameters
+) -> AlignmentBatch:
+    """Build the records of a batch, on the side that its arrays are on; extensions of a trimmed read move in place.
 
-    shown: the reads as shown in records, as aligned or with more bases at 3' ends; aligned: offsets of the bases that
-    were aligned.
+    reads: as shown in records: as aligned, or with more bases at 3' ends; aligned: offsets of the bases that were
+    aligned.
     """
-    if aligned is not shown.read_offsets:
-        place_in_shown(len(shown), shown.read_offsets, aligned, traced)
-    return RecordInputs(shown, aligned, traced, context)
-
-
-def build(inputs: RecordInputs, parameters: AlignParameters) -> AlignmentBatch:
-    """Build the records of a batch, on the side that its arrays are on."""
-    (reads, aligned, traced, context), options = inputs, parameters.records
-    genome = context.genome
+    options, genome = parameters.records, context.genome
+    if aligned is not reads.read_offsets:
+        place_in_shown(len(reads), reads.read_offsets, aligned, traced)
     layout = Layout(
         options.min_score, min_mate_score(parameters), options.secondary_records, options.five_prime_primary
     )
