@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import scalar
 from readwarp.device.backend import Backend
-from readwarp.device.rows import each_row, empty_beside, ragged_rows
+from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_host
 from readwarp.ragged import check, columns_of, offsets_of
 
 SIDES = Backend("cpu"), pytest.param(Backend("cuda", (0,)), marks=pytest.mark.cards)
@@ -60,7 +60,7 @@ def made(side: Backend, values: np.ndarray, offsets: np.ndarray, least: int) -> 
         pair = side.to_device((values, offsets))
         lengths = empty_beside(pair[1], Lengths, {"rows": rows})
         fill_length(rows, pair[1], 2, lengths)
-        return side.to_host(lengths), side.to_host(put_text(Texts, rows, (pair, lengths), least))
+        return to_host(lengths), to_host(put_text(Texts, rows, (pair, lengths), least))
 
 
 @pytest.mark.parametrize("side", SIDES, ids=lambda side: side.name)

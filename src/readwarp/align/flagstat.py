@@ -1,13 +1,15 @@
 """Counts of reads and records, batch by batch, including those of `samtools flagstat`."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 
-COLUMNS = "flag", "contig", "mate_contig", "mapping_quality"  # of the records, which are counted
 COUNTERS = {  # counters of samtools flagstat
     "total": "records_all",
     "primary": "records_primary",
@@ -28,8 +30,21 @@ COUNTERS = {  # counters of samtools flagstat
 }
 
 
-def count(reads: ReadBatch, aligned: ReadBatch, rows: AlignmentBatch, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the trimmed reads; rows: COLUMNS; longest: maximum read length."""
+class RecordFacts(NamedTuple):
+    """Columns of `AlignmentBatch` that are counted."""
+
+    flag: ndarray
+    contig: ndarray
+    mate_contig: ndarray
+    mapping_quality: ndarray
+
+    @classmethod
+    def of(cls, records: AlignmentBatch) -> "RecordFacts":
+        return cls(*(getattr(records, name) for name in cls._fields))
+
+
+def count(reads: ReadBatch, aligned: ReadBatch, rows: RecordFacts, longest: int, metrics: Metrics) -> None:
+    """Add a batch to the counters. aligned: the trimmed reads; longest: maximum read length."""
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))

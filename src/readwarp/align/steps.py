@@ -102,7 +102,7 @@ def align_batch(
     with metrics.time("records"):
         context = records.context_of(aligned, index.host.reference, parameters)
         alignments = records.build(shown, aligned.read_offsets, traced, context, parameters)
-    flagstat.count(reads, aligned, alignments, parameters.longest_single, metrics)
+    flagstat.count(reads, aligned, flagstat.RecordFacts.of(alignments), parameters.longest_single, metrics)
     count_statuses(statuses, metrics)
     return shown, alignments
 
@@ -134,11 +134,10 @@ def prepare_batch(
             alignments = records.build(shown, there.read_offsets, traced, context, parameters)
         with metrics.time("encode"):
             encoded = encoder.encode_records(shown, alignments, groups)
-            flags, statuses = backend.to_host(alignments, *flagstat.COLUMNS), to_host(statuses)
+            facts, statuses = to_host((flagstat.RecordFacts.of(alignments), statuses))
         with metrics.time("prepare"):
-            arranged, reach = preparer.arrange(encoded, libraries)
-            prepared = preparer.complete(backend.to_host(arranged), reach)
-    flagstat.count(reads, aligned, flags, parameters.longest_single, metrics)
+            prepared = preparer.prepare(encoded, libraries)
+    flagstat.count(reads, aligned, facts, parameters.longest_single, metrics)
     count_statuses(statuses, metrics)
     metrics.count("encoded_on_card", len(encoded))
     return prepared

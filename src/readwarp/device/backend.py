@@ -131,17 +131,6 @@ class Backend:
         there = memory.current().on_card(here)
         return replace(value, **dict(zip(names, there, strict=True))) if names else there
 
-    def to_host(self, value: T, *names: str) -> T:
-        """Copy the device arrays of a value (of these names, or all) to the host, all in one go."""
-        if self.name == "cpu":
-            return value
-        from readwarp.device import memory
-
-        there = {name: array for name, array in columns_of(value).items() if isinstance(array, CardArray)}
-        there = {name: array for name, array in there.items() if not names or name in names}
-        here = memory.current().download(*there.values())
-        return replace(value, **dict(zip(there, here, strict=True)))
-
 
 def kernels_for(capability: tuple[int, int], *commands: str) -> list[ManifestEntry]:
     """List the kernels that commands need on cards of a compute capability, in its fastest form of lanes."""

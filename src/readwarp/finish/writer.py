@@ -47,27 +47,23 @@ class Preparer:
         """Bytes of the signature before each record."""
         return 0 if self.libraries is None else SKIP
 
-    def prepare(self, records: Encoded) -> Prepared:
-        return self.complete(*self.arrange(records, self.libraries))
+    def prepare(self, records: Encoded, libraries: Libraries | None = None) -> Prepared:
+        """Sort records, and sign them, on their side, unless they go by name; return them on the host.
 
-    def arrange(self, records: Encoded, libraries: Libraries | None) -> tuple[Encoded, int]:
-        """Sort records, and sign them, on their side unless they go by name; return their reach too.
-
-        libraries: of this preparer, there.
+        libraries: those of this preparer, on a card if the records are.
         """
+        reach = 0
         if self.sort == "none":
-            return records, 0
+            return Prepared(to_host(records), None, reach)
         if self.sort == "name":
-            records = Encoded(*map(to_host, records))
+            records = to_host(records)
         order = ORDERS[self.sort](records, 0)
-        if libraries is None:
-            return gather(records, order, 0), 0
-        return sign(records, order, libraries, self.by_umi)
-
-    def complete(self, records: Encoded, reach: int) -> Prepared:
-        """Prepare arranged records, on the host."""
-        run = None if self.sort == "none" else MemoryRun.of(records, self.skip)
-        return Prepared(records, run, reach)
+        if self.libraries is None:
+            records = gather(records, order, 0)
+        else:
+            records, reach = sign(records, order, libraries or self.libraries, self.by_umi)
+        records = to_host(records)
+        return Prepared(records, MemoryRun.of(records, self.skip), reach)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from readwarp.compiler.prepare import prepare_once
 from readwarp.config import Scoring
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
+from readwarp.device.rows import to_host
 from readwarp.errors import UsageError
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.results import Alignments, SplitCigars, split_matches
@@ -107,7 +108,7 @@ def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx:
         given = pairs, traces
         if is_on_card(pairs.queries) or is_on_card(pairs.targets):
             given = backend.to_device(given)
-        cigar, offsets = backend.to_host(split_matches(SplitCigars, len(pairs), *given))
+        cigar, offsets = to_host(split_matches(SplitCigars, len(pairs), *given))
     starts = traces.query_start, traces.target_start
     return Alignments(ends.score, ends.query_stop, ends.target_stop, *starts, traces.edit_distance, cigar, offsets)
 

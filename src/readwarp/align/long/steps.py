@@ -16,6 +16,7 @@ from readwarp.align.places import Genome
 from readwarp.align.records.choose import Choices
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
+from readwarp.device.rows import to_host
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.metrics import Metrics
@@ -58,7 +59,7 @@ def align(
         chains, read = take(chains, "chains", rows), read[rows]
     with metrics.time("extend_trace"), backend.frame():
         oriented = backend.step(EXTEND).orient(reads, backend.to_device(reads, *ON_DEVICE))
-        sequences = PieceSequences(backend.to_host(oriented), genome, backend, oriented.bases, side.packed)
+        sequences = PieceSequences(to_host(oriented), genome, backend, oriented.bases, side.packed)
         extended = extend(sequences, chains, read, k, parameters.scoring, long.extend)
     with metrics.time("choose"):
         strand = strand_of.py_func(chains.anchors[chains.anchor_offsets[:-1]]).astype(np.uint8)

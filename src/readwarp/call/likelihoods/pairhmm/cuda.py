@@ -85,7 +85,7 @@ def _log_likelihoods_on_card(
 
         @cache
         def bring_down() -> tuple[ReadRows, ndarray, ndarray]:
-            return backend.to_host(rows), workspace.download(bases)[0], haplotype_offsets
+            return *workspace.on_host((rows, bases)), haplotype_offsets
 
         def engine(work: PairWork) -> PairSums:
             places = find_places(items, work, reads.offsets[work.read], haplotype_offsets[work.haplotype])
