@@ -105,7 +105,7 @@ class Workspace:
         with failure.drop_errors(), cuda_driver.on(self.device):  # a failed card; the reason is known
             self.stream.synchronize()
         del self._staging, self.stream, self._began, self._ended
-        free(self._blocks)
+        free([*self._blocks, *self._kept_alone])
         self._blocks.clear()
 
     @property
