@@ -32,6 +32,30 @@ def test_frames_give_back_what_they_took():
     assert workspace.allocated == 4 * ALIGNMENT
 
 
+@pytest.mark.parametrize("capacity", [4 * ALIGNMENT, None])
+def test_what_is_kept_outlives_its_frame(capacity):
+    workspace = Workspace(capacity)
+    with workspace.frame():
+        with workspace.frame():
+            workspace.empty(ALIGNMENT, np.uint8)
+            kept = workspace.keep(3, np.int64)
+            made()[1, 32, workspace.stream](kept)
+            before = kept.copy_to_host().tolist()
+        again = workspace.upload(np.zeros(2 * ALIGNMENT, np.uint8))  # the bytes of the frame
+        assert kept.copy_to_host().tolist() == before and again.size == 2 * ALIGNMENT
+        assert workspace.high_water == 3 * ALIGNMENT
+        if capacity:
+            workspace.keep(1, np.uint8)
+            with pytest.raises(WorkspaceFullError, match=f"{ALIGNMENT} bytes needed, 0 of"):
+                workspace.keep(1, np.uint8)
+            with pytest.raises(WorkspaceFullError, match=f"{ALIGNMENT} bytes needed, 0 of"):
+                workspace.empty(1, np.uint8)
+    assert workspace.left == capacity
+    with workspace.frame():
+        assert workspace.keep(capacity or 9, np.uint8).size == (capacity or 9)
+    workspace.close()
+
+
 def test_a_planned_workspace_says_when_it_is_full():
     workspace = Workspace(2 * ALIGNMENT)
     with workspace.frame():
