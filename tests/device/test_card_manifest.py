@@ -40,13 +40,13 @@ BAM = "align", "run", "align.long", "run.long"
 CALLS, SUMS, PAIRS = ("call", "call.fractions", "call.long", "run", "run.long"), ("pair_hmm",), ("pairwise",)
 NEEDED = (  # by which commands
     ((*listed.SCAN, *listed.TILES, *listed.TRACE), (*SHORT, *LONG, *PAIRS)),
-    ((*listed.SEED, *listed.CHAIN, *listed.EXTEND), (*SHORT, *LONG)),
+    ((*listed.SEED, *listed.CHAIN, *listed.EXTEND, *listed.PLACE_ROWS), (*SHORT, *LONG)),
+    ((*listed.SCAN_ROWS, *listed.CLOSE_GAPS), (*SHORT, *LONG)),
     ((*listed.LONG_CHAIN, *listed.LONG_TRACE, *listed.ENDS), LONG),
     (listed.PAIRWISE, (*LONG, *PAIRS)),
     (listed.PAIR_HMM, (*CALLS, *SUMS)),
     (listed.CODES, (*PAIRS, *SUMS)),
-    ((*listed.ROWS, *listed.SCAN_ROWS, *listed.CLOSE_GAPS), BAM),
-    (listed.BLOCKS, BAM),
+    ((*listed.ROWS, *listed.BLOCKS), BAM),
     (listed.TRIAL, (*SHORT, *LONG, *CALLS, *PAIRS, *SUMS)),
 )
 OTHERS = range(1, len(CAPABILITIES) if IS_EMULATED else 1)
