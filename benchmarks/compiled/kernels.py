@@ -241,7 +241,6 @@ PLACE_ROWS = [
     each_row(f"{PAIR}.plan", "add_mate_scores", WINDOW_PLAN),
     *ragged_rows(f"{PAIR}.plan", "plan_windows", WINDOW_PLAN, CANDIDATES),
     *ragged_rows(f"{PAIR}.parts", "plan_ends", f"i8[] {SCORED} i8[] {PAIR}.parts.PartRules", CANDIDATES),
-    *ragged_rows(f"{PAIR}.rescue", "copy_lone", f"{READS} u1[] {SCORED} i8[] {PAIR}.rescue.RescueRules", SCORED),
     *ragged_rows(LEFT, "list_left", f"i8[] {CANDIDATES} {SCORES} i8", f"{LEFT}.LeftCandidates"),
     each_row(LEFT, "put_end", f"{LEFT}.LeftCandidates pairwise.pairs.Ends {CANDIDATES} {SCORES}"),
     *ragged_rows(

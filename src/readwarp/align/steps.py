@@ -72,7 +72,7 @@ def place(
 
 
 class StepStatuses(NamedTuple):
-    """What the steps say of a batch of short reads, on the side where they ran; they end in the name of the count."""
+    """Statuses of a batch of short reads by step, on the side where the steps ran."""
 
     chains: Any  # int64 [1]: number
     chain: Any  # uint8 [reads]: Status
@@ -210,8 +210,7 @@ def align_short(
     with metrics.time("rescue"):
         places = places_of(candidates, scores, parameters)
         parts = pair.plan_parts(there.read_offsets, places, contig_offsets, parameters)
-        lone = pair.find_lone(there, chains.settled, places, contig_offsets, sizes, parameters)
-        rescued = pair.plan_rescue(reads, *lone, reference, sizes, parameters)
+        rescued = pair.plan_rescue(reads, chains.settled, places, reference, sizes, parameters)
         metrics.count("rescue_windows", len(rescued))
     with metrics.time("extend_rescued"):
         others, _ = pair.merge(parts, backend.to_device(rescued))

@@ -4,7 +4,6 @@
     fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
     plan_candidates(reads, chains, contig_offsets, sizes: InsertModels, parameters: PairParameters) -> Candidates
     plan_parts(read_offsets, places: Places, contig_offsets, parameters: AlignParameters) -> Candidates
-    find_lone(reads, settled: uint8 [reads], places: Places, contig_offsets, sizes, parameters) -> (settled, Places)
     plan_rescue(reads, settled: uint8 [reads], places: Places, reference: Reference, sizes, parameters) -> Candidates
     merge(candidates: Candidates, others: Candidates) -> tuple[Candidates, rows: int64 [candidates]]
 
@@ -37,12 +36,11 @@ Without `pairing` (-P), each read is placed on its own; without `rescue` (-S), n
 from readwarp.align.pair.insert_sizes import DEFAULT, collect_evidence, fit, fit_groups, given
 from readwarp.align.pair.parts import plan_parts
 from readwarp.align.pair.plan import merge, plan_candidates
-from readwarp.align.pair.rescue import find_lone, plan_rescue
+from readwarp.align.pair.rescue import plan_rescue
 
 __all__ = [
     "DEFAULT",
     "collect_evidence",
-    "find_lone",
     "fit",
     "fit_groups",
     "given",

@@ -1,6 +1,6 @@
 """Find where to search for a mate that has no seeds near the other read."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -10,7 +10,7 @@ from readwarp.align.insert_models import InsertLimits, InsertModels, model_of
 from readwarp.align.places import Genome, Places, contig_of, outer_distance, put_window
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
-from readwarp.device.rows import ragged_rows, to_host, to_side_of, workspace_of
+from readwarp.device.rows import to_host
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, take
@@ -256,54 +256,6 @@ def rescue(reads, settled, places, genome, rules, out):
     return made
 
 
-@scalar
-def room_of_lone(r, reads, settled, places, contig_offsets, rules):
-    """Return the places of read r if it or its mate is searched for near the other."""
-    if reads.segment[r] != UNPAIRED:
-        mate = r + 1 if reads.segment[r] == FIRST else r - 1
-        if first_alone(r, reads, settled, places, contig_offsets, rules) >= 0 or (
-            first_alone(mate, reads, settled, places, contig_offsets, rules) >= 0
-        ):
-            return places.offsets[r + 1] - places.offsets[r]
-    return np.int64(0)
-
-
-@ragged_rows(room_of_lone)
-def copy_lone(r, at, reads, settled, places, contig_offsets, rules, out):
-    """Copy the places of read r if it or its mate is searched for near the other."""
-    first = places.offsets[r]
-    for a in range(first, first + room_of_lone(r, reads, settled, places, contig_offsets, rules)):
-        out.strand[at], out.v[at], out.stop[at] = places.strand[a], places.v[a], places.stop[a]
-        out.query_start[at], out.query_stop[at] = places.query_start[a], places.query_stop[a]
-        out.score[at], out.status[at] = places.score[a], places.status[a]
-        at += 1
-    return at
-
-
-def find_lone(
-    reads: ReadBatch,
-    settled: Any,
-    places: Places,
-    contig_offsets: Any,
-    sizes: InsertModels,
-    parameters: AlignParameters,
-) -> tuple[Any, Places]:
-    """Return what `plan_rescue` needs of `settled` and `places` on the host: from a card, places of few reads."""
-    if not workspace_of(places.score) or not parameters.pair.rescue:
-        return settled, places
-    rules = to_side_of(places.score, rescue_rules(sizes, parameters))
-    lone = copy_lone(Places, len(reads), reads, settled, places, contig_offsets, rules)
-    here: tuple[Any, Places] = to_host((settled, lone))
-    return here
-
-
-def rescue_rules(sizes: InsertModels, parameters: AlignParameters) -> RescueRules:
-    pair, match = parameters.pair, parameters.scoring.match
-    scores = match, parameters.records.min_score, pair.unpaired_penalty
-    counts = pair.max_rescues, pair.max_candidates, pair.window_padding
-    return RescueRules(sizes.limits(), *scores, *counts, parameters.seed.margin * match > pair.unpaired_penalty)
-
-
 def plan_rescue(
     reads: ReadBatch,
     settled: ndarray,
@@ -314,11 +266,15 @@ def plan_rescue(
 ) -> Candidates:
     """Plan windows in which to search for mates, near good candidates (`places`) of the other read that lack one.
 
-    settled, places: of `find_lone`.
+    settled: of `Chains`. It and the places are on either side.
     """
     pair = parameters.pair
     if not pair.rescue:
         return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
+    match, unpaired = parameters.scoring.match, pair.unpaired_penalty
+    scores = match, parameters.records.min_score, unpaired
+    counts = pair.max_rescues, pair.max_candidates, pair.window_padding
+    rules = RescueRules(sizes.limits(), *scores, *counts, parameters.seed.margin * match > unpaired)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
-    made = rescue(reads, settled, places, Genome.of(reference), rescue_rules(sizes, parameters), out)
+    made = rescue(reads, *to_host((settled, places)), Genome.of(reference), rules, out)
     return take(out, "candidates", slice(made))
