@@ -147,16 +147,15 @@ class Workspace:
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return a CardArray with undefined content. Raises WorkspaceFullError."""
-        return self._array(shape, np.dtype(dtype), self._take)
+        return self._array(shape, np.dtype(dtype), is_kept=False)
 
     def keep(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return a CardArray as `empty` does, which stays until the outermost frame ends."""
-        return self._array(shape, np.dtype(dtype), self._take_to_keep)
+        return self._array(shape, np.dtype(dtype), is_kept=True)
 
-    @staticmethod
-    def _array(shape: int | tuple[int, ...], dtype: Any, take: Callable[[int], tuple[CardArray, int]]) -> CardArray:
+    def _array(self, shape: int | tuple[int, ...], dtype: Any, is_kept: bool) -> CardArray:
         lengths = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
-        block, place = take(prod(lengths) * dtype.itemsize)
+        block, place = self._take(prod(lengths) * dtype.itemsize, is_kept)
         return CardArray(block.address + place, lengths, dtype, block.owner)
 
     def upload(self, array: ndarray) -> Any:
@@ -211,8 +210,12 @@ class Workspace:
         if self._is_stopped:
             raise StoppedError("the run has ended")
 
-    def _begin(self, nbytes: int) -> int:
-        """Note that work begins, and return the bytes of the block that these take. Raises WorkspaceFullError."""
+    def _mark(self, before: int = 0) -> None:
+        """Note the bytes in use. before: those in full blocks."""
+        self.high_water = max(self.high_water, before + self._used + self._kept)
+
+    def _take(self, nbytes: int, is_kept: bool) -> tuple[CardArray, int]:
+        """Take the next bytes of a block for work, or its last ones; return the block and their position there."""
         self._check_stop()
         if not self._is_at_work:
             self._began.record(self.stream)
@@ -220,30 +223,15 @@ class Workspace:
         needed = rounded(nbytes)
         if self.left is not None and needed > self.left:
             raise WorkspaceFullError(f"{needed} bytes needed, {self.left} of {self.capacity} left")
-        return needed
-
-    def _take_to_keep(self, nbytes: int) -> tuple[CardArray, int]:
-        """Take the last bytes of the block, or an array for these alone; return it and their position there."""
-        self._kept += self._begin(nbytes)
-        self._mark(0)
-        if self.capacity is not None and not self._is_separate:
-            return self._blocks[0], self.capacity // ALIGNMENT * ALIGNMENT - self._kept
-        self._kept_alone.append(allocate((max(1, nbytes),), np.uint8))
-        return self._kept_alone[-1], 0
-
-    def _mark(self, before: int) -> None:
-        """Note the bytes in use. before: those in full blocks."""
-        self.high_water = max(self.high_water, before + self._used + self._kept)
-
-    def _take(self, nbytes: int) -> tuple[CardArray, int]:
-        """Take the next bytes of a block for work; return the block and their position there."""
-        needed = self._begin(nbytes)
-        if self._is_separate:
-            self._add_block(max(1, nbytes))
-            self._used += needed
-            self._mark(0)
-            return self._blocks[-1], 0
-        return self._next(needed)
+        if not is_kept and not self._is_separate:
+            return self._next(needed)
+        self._kept, self._used = self._kept + needed * is_kept, self._used + needed * (not is_kept)
+        self._mark()
+        if self._is_separate or self.capacity is None:
+            alone = self._kept_alone if is_kept else self._blocks
+            alone.append(allocate((max(1, nbytes),), np.uint8))
+            return alone[-1], 0
+        return self._blocks[0], self.capacity // ALIGNMENT * ALIGNMENT - self._kept
 
     def _next(self, nbytes: int) -> tuple[CardArray, int]:
         """Return the next bytes of this block, or of another."""

@@ -71,7 +71,7 @@ class Staging:
     ) -> Iterator[StagedRun]:
         """Yield the arrays in runs, and call `make_room` between runs where pinned memory is full."""
         run: StagedRun | None = None
-        for array, card in zip(host, there, strict=True):
+        for array, card in sorted(zip(host, there, strict=True), key=lambda pair: pair[1].address):
             values, done = array.reshape(-1).view(np.uint8), 0
             while done < values.size:
                 if self.used >= self._pinned.size:
