@@ -9,7 +9,7 @@ import numpy as np
 from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.alternates import Alternates, cut_alternates
-from readwarp.align.batches import Candidates, Chains, gather_candidates, gather_chains, gather_scores
+from readwarp.align.batches import Candidates, Chains, Scores, gather_candidates, gather_chains, gather_scores
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.extend import steps as extend
 from readwarp.align.insert_models import InsertModels
@@ -81,10 +81,9 @@ class StepStatuses(NamedTuple):
 
 
 class TracedBatch(NamedTuple):
-    """A batch of reads with their alignments: of short reads on the side where kernels run, else on the host."""
+    """Reads with their alignments: short reads on the side where kernels run, else on the host."""
 
-    trimmed: trimming.Trimmed  # on the host
-    aligned: ReadBatch  # beside the alignments
+    reads: ReadBatch
     traced: records.TracedChoices
     statuses: StepStatuses
 
@@ -97,8 +96,8 @@ def align_batch(
     Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
     with index.backend.frame():
-        (aligned, shown, *_), _, *found = trace_batch(reads, index, sizes, parameters, metrics)
-        traced, statuses = to_host(tuple(found))
+        (aligned, shown, *_), there = trace_batch(reads, index, sizes, parameters, metrics)
+        traced, statuses = to_host(there[1:])
     with metrics.time("records"):
         context = records.context_of(aligned, index.host.reference, parameters)
         alignments = records.build(shown, aligned.read_offsets, traced, context, parameters)
@@ -124,7 +123,7 @@ def prepare_batch(
         with metrics.time("prepare"):
             return preparer.prepare(encoded)
     with backend.frame():
-        (aligned, shown, *_), there, traced, statuses = trace_batch(reads, index, sizes, parameters, metrics)
+        (aligned, shown, *_), (there, traced, statuses) = trace_batch(reads, index, sizes, parameters, metrics)
         with metrics.time("records"):
             context = records.context_of(aligned, index.host.reference, parameters)
             context, groups, libraries = backend.to_device(
@@ -145,38 +144,29 @@ def prepare_batch(
 
 def trace_batch(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
-) -> TracedBatch:
+) -> tuple[trimming.Trimmed, TracedBatch]:
     """Trim and align a batch, long reads by their own steps, the others as short ones."""
     trimmed = trim(reads, parameters, metrics)
     if parameters.trim:
         trimming.count(trimmed, metrics)
-    reads, backend = trimmed.aligned, index.backend
-    is_long, given = are_long(reads, parameters), (index, sizes, parameters, metrics)
-    if is_long.any():
-        return TracedBatch(trimmed, reads, *align_mixed(reads, is_long, *given))
-    with metrics.time("seed"):
-        there = backend.to_device(reads)
-    return TracedBatch(trimmed, there, *align_short(reads, there, *given))
+    align = align_mixed if are_long(trimmed.aligned, parameters).any() else align_short
+    return trimmed, align(trimmed.aligned, index, sizes, parameters, metrics)
 
 
 def align_mixed(
-    reads: ReadBatch,
-    is_long: np.ndarray,
-    index: PlacedIndex,
-    sizes: InsertModels,
-    parameters: AlignParameters,
-    metrics: Metrics,
-) -> tuple[records.TracedChoices, StepStatuses]:
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
+) -> TracedBatch:
     """Align a batch that has long reads."""
-    side = long.KernelSide(index.backend, index.bases.packed)
-    none = np.empty(0, np.uint8)
+    side, is_long = long.KernelSide(index.backend, index.bases.packed), are_long(reads, parameters)
     if is_long.all():
         found = long.align(reads, index.host, side, parameters, metrics, index.alternates)
-        return records.TracedChoices(*found), StepStatuses(np.zeros(1, np.int64), none, none, found[1].status)
+        none = np.empty(0, np.uint8)
+        statuses = StepStatuses(np.zeros(1, np.int64), none, none, found[1].status)
+        return TracedBatch(reads, records.TracedChoices(*found), statuses)
     is_short = ~is_long | (reads.segment != Segment.UNPAIRED)  # the mate of a long mate is a short read that has a mate
     rows = np.flatnonzero(is_short), np.flatnonzero(is_long)
     few, many = (take(reads, "reads", each) for each in rows)
-    short, statuses = to_host(align_short(few, index.backend.to_device(few), index, sizes, parameters, metrics))
+    short, statuses = to_host(align_short(few, index, sizes, parameters, metrics)[1:])
     both = short, long.align(many, index.host, side, parameters, metrics, index.alternates)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
@@ -184,20 +174,17 @@ def align_mixed(
     order[np.concatenate(rows)] = np.arange(rows[0].size + rows[1].size)  # long mates twice: the last stays
     extensions = take(extensions, "extensions", ranges(choices.choice_offsets, order))
     choices = take(choices, "reads", order)
-    return records.TracedChoices(choices, extensions), statuses._replace(extend_trace=extensions.status)
+    statuses = statuses._replace(extend_trace=extensions.status)
+    return TracedBatch(reads, records.TracedChoices(choices, extensions), statuses)
 
 
 def align_short(
-    reads: ReadBatch,
-    there: ReadBatch,
-    index: PlacedIndex,
-    sizes: InsertModels,
-    parameters: AlignParameters,
-    metrics: Metrics,
-) -> tuple[records.TracedChoices, StepStatuses]:
-    """Find the places of reads and their mates, and the alignments there. there: the reads on the side of kernels."""
-    backend = index.backend
-    (packed, contig_offsets), reference, scoring = index.bases, index.host.reference, parameters.scoring
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
+) -> TracedBatch:
+    """Find the places of reads and their mates, and the alignments there."""
+    backend, (packed, contig_offsets) = index.backend, index.bases
+    with metrics.time("seed"):
+        there = backend.to_device(reads)
     chains = find_chains(reads, there, index, parameters, metrics)
     with metrics.time("seed"):
         chains = look_again(reads, there, chains, index, parameters)
@@ -205,22 +192,21 @@ def align_short(
         candidates = pair.plan_candidates(there, chains, contig_offsets, sizes, parameters.pair)
         metrics.count("candidates", len(candidates))
     with metrics.time("extend_score"):
-        oriented = backend.step(extend.STEP).orient(there, there)
-        scores = extend.score(backend, oriented, candidates, packed, scoring, metrics)
+        extender = extend.extender_of(backend, there, packed, parameters.scoring, metrics)
+        scores = extend.score(extender, candidates)
     with metrics.time("rescue"):
         places = places_of(candidates, scores, parameters)
         parts = pair.plan_parts(there.read_offsets, places, contig_offsets, parameters)
-        rescued = pair.plan_rescue(reads, chains.settled, places, reference, sizes, parameters)
+        rescued = pair.plan_rescue(reads, chains.settled, places, index.host.reference, sizes, parameters)
         metrics.count("rescue_windows", len(rescued))
     with metrics.time("extend_rescued"):
         others, _ = pair.merge(parts, backend.to_device(rescued))
-        candidates, scores = add_scored(oriented, (candidates, scores), others, index, parameters, metrics)
+        candidates, scores = add_scored(extender, candidates, scores, others)
     if index.alternates:
         with metrics.time("extend_lifted"):
             lifted = alternates.plan_lifted(reads, to_host((candidates, scores)), index.alternates, parameters)
             metrics.count("lifted_windows", len(lifted))
-            lifted = backend.to_device(lifted)
-            candidates, scores = add_scored(oriented, (candidates, scores), lifted, index, parameters, metrics)
+            candidates, scores = add_scored(extender, candidates, scores, backend.to_device(lifted))
     with metrics.time("choose"):
         places = places_of(candidates, scores, parameters)
         if index.alternates:  # loci of the primary assembly compete
@@ -231,24 +217,18 @@ def align_short(
             choices = records.choose(there, places, sizes, parameters, chains.repetitive, contig_offsets)
     with metrics.time("extend_trace"):
         chosen = gather_candidates(choices.candidate, candidates), gather_scores(choices.candidate, scores)
-        extensions = extend.trace(backend, oriented, chosen, packed, scoring, metrics)
+        extensions = extend.trace(extender, *chosen)
     statuses = StepStatuses(chains.chain_offsets[-1:], chains.status, scores.status, extensions.status)
-    return records.TracedChoices(choices, extensions), statuses
+    return TracedBatch(there, records.TracedChoices(choices, extensions), statuses)
 
 
 def add_scored(
-    oriented: extend.Oriented,
-    known: extend.Scored,
-    others: Candidates,
-    index: PlacedIndex,
-    parameters: AlignParameters,
-    metrics: Metrics,
-) -> extend.Scored:
+    extender: extend.Extender, candidates: Candidates, scores: Scores, others: Candidates
+) -> tuple[Candidates, Scores]:
     """Score further candidates, and add them to those with a score."""
     if len(others) == 0:
-        return known
-    candidates, scores = known
-    found = extend.score(index.backend, oriented, others, index.bases.packed, parameters.scoring, metrics)
+        return candidates, scores
+    found = extend.score(extender, others)
     candidates, rows = pair.merge(candidates, others)
     return candidates, gather_scores(rows, scores, found)
 

@@ -78,10 +78,11 @@ def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
     return ends, order[~is_empty[order]]
 
 
-def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
+def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = scalar.ALPHABET) -> Traces:
     """Trace the alignments that end where `score_pairs` found the ends, gaps leftmost.
 
     No path of the known score strays further from its diagonal than `scalar.longest_gaps`, so the band is exact.
+    letters: an upper bound of the codes, known to the caller, for cards.
     """
     tasks = tasks_of(pairs, scheme, ends)
     walks, cigar = start_walks(tasks, scheme)

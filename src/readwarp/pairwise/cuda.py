@@ -61,7 +61,7 @@ def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Wo
 
 
 def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABET) -> Traces:
-    """See cpu.trace_pairs; arrays as in score_pairs. letters: an upper bound of the codes, known to the caller.
+    """See cpu.trace_pairs; arrays as in score_pairs.
 
     Substitution matrices, codes that are not bases, scores that `trace_plan.can_trace` rejects, and bands of more than
     MAX_DIAGONALS go to `trace_by_threads`.

@@ -11,7 +11,7 @@ from helpers.seeding import planned
 from readwarp.align.batches import Candidates
 from readwarp.align.extend import cpu, steps
 from readwarp.align.extend.scalar import loss_by_part
-from readwarp.align.extend.steps import LaidReads, costs_of
+from readwarp.align.extend.steps import costs_of
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.backend import Backend
 from readwarp.device.rows import to_host
@@ -63,7 +63,7 @@ def score(side, reads, *rest):
     backend = Backend(side.__name__.split(".")[-1], (0,))
     with backend.frame():
         there, windows, bases = backend.to_device((reads, *rest[:2]))
-        return to_host(steps.score(backend, side.orient(there, there), windows, bases, rest[2], Metrics()))
+        return to_host(steps.score(steps.extender_of(backend, there, bases, rest[2], Metrics()), windows))
 
 
 def trace(side, reads, *rest):
@@ -71,9 +71,8 @@ def trace(side, reads, *rest):
     with backend.frame():
         windows, chosen, bases, scoring = rest
         there, chosen, bases = backend.to_device((reads, take(windows, "candidates", chosen), bases))
-        oriented, given = side.orient(there, there), (bases, scoring, Metrics())
-        scores = steps.score(backend, oriented, chosen, *given)
-        return to_host(steps.trace(backend, oriented, (chosen, scores), *given))
+        extender = steps.extender_of(backend, there, bases, scoring, Metrics())
+        return to_host(steps.trace(extender, chosen, steps.score(extender, chosen)))
 
 
 def packed(reference):
@@ -316,9 +315,8 @@ def test_cuda_windows_take_the_bytes_they_say():
     with planned(1 << 20) as workspace, workspace.frame():
         oriented, bases = workspace.upload(reads.bases), workspace.upload(packed(reference))
         before = workspace.high_water
-        starts, lengths = np.zeros(2, np.int64), np.full(2, 4)
-        laid = LaidReads(starts, lengths, windows.window_start[::-1], windows.window_stop[::-1])
-        pairs = cuda.windows_of(oriented, laid, bases)
+        spans = windows.window_start[::-1], windows.window_stop[::-1]
+        pairs = cuda.windows_of(oriented, (np.zeros(2, np.int64), np.full(2, 4)), bases, spans)
         kept, most = memory.rounded(357), cuda.window_bytes(2, 357)
         assert workspace.high_water - before == most
         workspace.empty(1, np.uint8)

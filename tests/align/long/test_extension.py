@@ -53,7 +53,7 @@ def aligned(reads: list[str], index: Index) -> tuple[Extensions, list[int]]:
     chains = chain_hits(hits, reference.contig_offsets, index.parameters.k, LongChainParameters())
     assert np.all(np.diff(chains.chain_offsets) > 0)
     best = take(chains, "chains", chains.chain_offsets[:-1])
-    oriented = orient(batch, batch)
+    oriented = orient(batch)
     genome = Genome(reference.packed, reference.contig_offsets)
     here = PieceSequences(oriented, genome, Backend("cpu"), oriented.bases, genome.packed)
     rows, k = np.arange(len(reads)), index.parameters.k

@@ -1,8 +1,8 @@
 """Extend: affine-gap alignment of oriented reads in reference windows, local with a bonus for each read end reached.
 
-    orient(reads: ReadBatch, there: ReadBatch) -> Oriented
-    score(reads: Oriented, candidates: Candidates, packed: uint8, scoring: Scoring) -> Scores
-    trace(reads, candidates, packed, scoring, scores: Scores) -> Extensions
+    extender_of(backend: Backend, reads: ReadBatch, packed: uint8, scoring: Scoring, metrics: Metrics) -> Extender
+    score(extender: Extender, candidates: Candidates) -> Scores
+    trace(extender: Extender, candidates: Candidates, scores: Scores) -> Extensions
 
 `packed` is the reference, two bases a byte (`readwarp.rules.bases`). The recurrence is that of `readwarp.pairwise` in
 local mode, for the whole read against the whole window. An alignment begins and ends with an aligned pair and gains the

@@ -6,13 +6,12 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
-from readwarp.align.extend.steps import OK, UNGAPPED, LaidReads, LeftCandidates, Oriented, part_of
+from readwarp.align.extend.steps import OK, UNGAPPED, Oriented, Spans, part_of
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import load_eight
 from readwarp.config import MAX_READ_LENGTH
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.pairwise import cpu as pairwise
-from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
+from readwarp.pairwise.pairs import Pairs
 from readwarp.pairwise.scalar import UNKNOWN_COST, gain_of_bases
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
@@ -32,29 +31,22 @@ class ExtendRoom(NamedTuple):
     fours: Annotated[ndarray, "uint8 [bases]"]  # see `join_fours`
 
 
-def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
-    """Orient the reads on both strands, once per batch. there: the same reads with their bases where the step runs."""
-    bases, offsets = there.bases, reads.read_offsets
+def orient(reads: ReadBatch) -> Oriented:
+    """Orient the reads on both strands, once per batch."""
+    bases, offsets = reads.bases, reads.read_offsets
     both = np.empty(2 * bases.size, np.uint8)
     both[: bases.size] = bases
     _complement(bases, offsets, both[bases.size :])
     return Oriented(both, offsets)
 
 
-def score_windows(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
-    return pairwise.score_pairs(pairs, scheme, known)
-
-
-def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
-    return pairwise.trace_pairs(pairs, scheme, ends)
-
-
-def windows_of(oriented: ndarray, laid: LaidReads | LeftCandidates, packed: ndarray) -> Pairs:
-    """Pair oriented reads with whole windows."""
-    offsets = offsets_of(laid.window_stop - laid.window_start)
+def windows_of(oriented: ndarray, parts: Spans, packed: ndarray, windows: Spans) -> Pairs:
+    """Pair parts of the oriented reads (starts, lengths) with whole windows of the reference (starts, stops)."""
+    begins, stops = windows
+    offsets = offsets_of(stops - begins)
     bases = np.empty(offsets[-1], np.uint8)
-    unpack_windows(packed, laid.window_start, offsets, bases)
-    return Pairs(oriented, laid.starts, laid.lengths, bases, offsets[:-1], np.diff(offsets))
+    unpack_windows(packed, begins, offsets, bases)
+    return Pairs(oriented, *parts, bases, offsets[:-1], np.diff(offsets))
 
 
 @kernel

@@ -6,34 +6,31 @@ Names and results are those of `cpu`.
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from readwarp.align.batches import Candidates, Scores
 from readwarp.align.extend import cpu
 from readwarp.align.extend.scalar import LEAST_PART, MAX_PARTS, lengthen, may_be_best, part_around, walk_ungapped
-from readwarp.align.extend.steps import OK, UNGAPPED, LaidReads, LeftCandidates, Oriented, UngappedSpans, part_of
+from readwarp.align.extend.steps import OK, UNGAPPED, Oriented, Spans, UngappedSpans, part_of
 from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
+from readwarp.pairwise.pairs import Costs, Pairs
 from readwarp.pairwise.scalar import gain_of_bases
-from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
 
 ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the last place
 
 
-def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
+def orient(reads: ReadBatch) -> Oriented:
     """See cpu.orient; the bases stay until the caller's frame ends."""
     workspace = current()
-    oriented = workspace.empty(2 * there.bases.size, np.uint8)
-    orient_reads[threads_for(WARP * len(reads), workspace)](there.bases, there.read_offsets, oriented)
+    oriented = workspace.empty(2 * reads.bases.size, np.uint8)
+    orient_reads[threads_for(WARP * len(reads), workspace)](reads.bases, reads.read_offsets, oriented)
     return Oriented(oriented, reads.read_offsets)
 
 
@@ -47,16 +44,6 @@ def trace_without_gaps(
     trace_ungapped[threads_for(len(candidates), current())](reads, candidates, packed, narrow(costs), scores, spans)
 
 
-def score_windows(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
-    """See cpu.score_windows; sequences are on the device, everything else on the host."""
-    return pairwise.score_pairs(pairs, scheme, known)
-
-
-def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
-    """See cpu.trace_windows; arrays as in score_windows."""
-    return pairwise.trace_pairs(pairs, scheme, ends, LETTERS)
-
-
 def oriented_bytes(bases: int) -> int:
     """Return the bytes of the workspace for the oriented reads of a batch."""
     return rounded(2 * bases)
@@ -67,16 +54,15 @@ def window_bytes(pairs: int, bases: int) -> int:
     return rounded(bases) + rounded(8 * pairs) + rounded(8 * (pairs + 1))
 
 
-def windows_of(oriented: Any, laid: LaidReads | LeftCandidates, packed: Any) -> Pairs:
-    """Pair oriented reads with whole windows."""
-    workspace, begins = current(), laid.window_start
-    sizes = laid.window_stop - begins
-    offsets = offsets_of(sizes)
+def windows_of(oriented: Any, parts: Spans, packed: Any, windows: Spans) -> Pairs:
+    """See cpu.windows_of; the spans are on the host."""
+    workspace, (begins, stops) = current(), windows
+    offsets = offsets_of(stops - begins)
     bases = workspace.empty(int(offsets[-1]), np.uint8)
     with workspace.frame():
         places = workspace.on_card((begins, offsets))
         unpack_windows[threads_for(WARP * begins.size, workspace)](packed, *places, bases)
-    return Pairs(oriented, laid.starts, laid.lengths, bases, offsets[:-1], sizes)
+    return Pairs(oriented, *parts, bases, offsets[:-1], stops - begins)
 
 
 @cuda_kernel

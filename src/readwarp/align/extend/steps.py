@@ -13,15 +13,19 @@ from readwarp.compiler.jit import scalar
 from readwarp.config import Scoring
 from readwarp.device.backend import Backend
 from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_host
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
-from readwarp.pairwise.pairs import Costs, Ends, Scheme
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.rules.cigar import MATCH
 from readwarp.rules.statuses import Status
 
-STEP = "readwarp.align.extend"
-Scored = tuple[Candidates, Scores]
+STEP, ENGINE = "readwarp.align.extend", "readwarp.pairwise"
 OK, UNGAPPED = int(Status.OK), int(Status.UNGAPPED)
+
+
+Spans = tuple[ndarray, ndarray]  # int64: where each starts, and where it stops or how long it is
 
 
 class Oriented(NamedTuple):
@@ -31,13 +35,14 @@ class Oriented(NamedTuple):
     offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
 
 
-class LaidReads(NamedTuple):
-    """Parts of oriented reads, each with a window of the reference."""
+class Extender(NamedTuple):
+    """The side where a batch's reads are extended, and all that is the same for their candidates."""
 
-    starts: Annotated[ndarray, "int64 [windows]"]  # start of the part in the oriented bases
-    lengths: Annotated[ndarray, "int64 [windows]"]
-    window_start: Annotated[ndarray, "int64 [windows]"]
-    window_stop: Annotated[ndarray, "int64 [windows]"]
+    backend: Backend
+    reads: Oriented
+    packed: Any  # uint8: the reference, beside the reads
+    scheme: Scheme
+    metrics: Metrics
 
 
 class LeftCandidates(NamedTuple):
@@ -45,7 +50,7 @@ class LeftCandidates(NamedTuple):
 
     offsets: Annotated[ndarray, "int64 [candidates + 1] of windows"]
     row: Annotated[ndarray, "int64 [windows]"]  # candidate
-    starts: Annotated[ndarray, "int64 [windows]"]  # see LaidReads
+    starts: Annotated[ndarray, "int64 [windows]"]  # start of the part in the oriented bases
     lengths: Annotated[ndarray, "int64 [windows]"]
     window_start: Annotated[ndarray, "int64 [windows]"]
     window_stop: Annotated[ndarray, "int64 [windows]"]
@@ -62,50 +67,55 @@ class UngappedSpans(NamedTuple):
     edit_distance: Annotated[ndarray, "int32 [candidates]"]
 
 
-def score(
-    backend: Backend, reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, metrics: Metrics
-) -> Scores:
+def extender_of(backend: Backend, reads: ReadBatch, packed: Any, scoring: Scoring, metrics: Metrics) -> Extender:
+    """Orient the reads, which lie beside the reference; a card keeps them until the caller's frame ends."""
+    oriented = backend.step(STEP).orient(reads)
+    return Extender(backend, oriented, packed, Scheme(costs_of(scoring), LOCAL), metrics)
+
+
+def score(extender: Extender, candidates: Candidates) -> Scores:
     """Find the best score of each candidate's read in its window, and where that alignment ends.
 
     Status UNGAPPED: an alignment without gaps, proven best without dynamic programming. OK: found by dynamic
     programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
     read beyond MAX_READ_LENGTH, score 0.
     """
-    side, scheme, number = backend.step(STEP), Scheme(costs_of(scoring), LOCAL), len(candidates)
-    scores = empty_beside(candidates.read, Scores, {"candidates": number})
+    backend, reads, packed, scheme, _ = extender
+    scores = empty_beside(candidates.read, Scores, {"candidates": len(candidates)})
     with backend.frame():
-        side.score_without_gaps(reads, candidates, packed, scheme.costs, scores)
-        left = list_left(LeftCandidates, number, reads.offsets, candidates, scores, 0)
-        here = to_host(left)
-        pairs = side.windows_of(reads.bases, here, packed)
-        ends = backend.to_device(side.score_windows(pairs, scheme, here.score))
-        put_end(len(pairs), left, ends, candidates, scores)
-    metrics.count("dp_cells", pairs.cells)
+        backend.step(STEP).score_without_gaps(reads, candidates, packed, scheme.costs, scores)
+        left, here, pairs = pair_left(extender, candidates, scores, 0)
+        ends = backend.step(ENGINE).score_pairs(pairs, scheme, here.score)
+        put_end(len(pairs), left, backend.to_device(ends), candidates, scores)
     return scores
 
 
-def trace(
-    backend: Backend,
-    reads: Oriented,
-    scored: tuple[Candidates, Scores],
-    packed: Any,
-    scoring: Scoring,
-    metrics: Metrics,
-) -> Extensions:
-    """Trace the alignments of the candidates, gaps leftmost. scored: candidates and the results of `score`.
+def trace(extender: Extender, candidates: Candidates, scores: Scores) -> Extensions:
+    """Trace the alignments of the candidates, gaps leftmost. scores: the results of `score`.
 
     A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
-    side, scheme, number = backend.step(STEP), Scheme(costs_of(scoring), LOCAL), len(scored[0])
+    (backend, reads, packed, scheme, _), number = extender, len(candidates)
     with backend.frame():
         spans = empty_beside(reads.bases, UngappedSpans, {"candidates": number})
-        side.trace_without_gaps(reads, scored[0], packed, scheme.costs, scored[1], spans)
-        left = list_left(LeftCandidates, number, reads.offsets, *scored, 1)
-        here = to_host(left)
-        pairs = side.windows_of(reads.bases, here, packed)
-        traces = side.trace_windows(pairs, scheme, Ends(here.score, here.query_stop, here.target_stop))
-        metrics.count("dp_cells", pairs.cells)
-        return put_extension(Extensions, number, *scored, spans, left.offsets, backend.to_device(traces))
+        backend.step(STEP).trace_without_gaps(reads, candidates, packed, scheme.costs, scores, spans)
+        left, here, pairs = pair_left(extender, candidates, scores, 1)
+        ends = Ends(here.score, here.query_stop, here.target_stop)
+        traces = backend.to_device(backend.step(ENGINE).trace_pairs(pairs, scheme, ends, LETTERS))
+        return put_extension(Extensions, number, candidates, scores, spans, left.offsets, traces)
+
+
+def pair_left(
+    extender: Extender, candidates: Candidates, scores: Scores, least: int
+) -> tuple[LeftCandidates, LeftCandidates, Pairs]:
+    """List what only dynamic programming aligns, of at least this score: there, on the host, and as pairs."""
+    backend, reads, packed, *_ = extender
+    left = list_left(LeftCandidates, len(candidates), reads.offsets, candidates, scores, least)
+    here = to_host(left)
+    parts, windows = (here.starts, here.lengths), (here.window_start, here.window_stop)
+    pairs = backend.step(STEP).windows_of(reads.bases, parts, packed, windows)
+    extender.metrics.count("dp_cells", pairs.cells)
+    return left, here, pairs
 
 
 def costs_of(scoring: Scoring) -> Costs:
@@ -157,21 +167,20 @@ def room_of_runs(c, candidates, scores, spans, left, traces):
 @ragged_rows(room_of_runs)
 def put_extension(c, at, candidates, scores, spans, left, traces, out):
     """Put the alignment of a candidate: one run of M without gaps, else its trace. left: offsets of the traces."""
-    stop, part, i = scores.query_stop[c], candidates.part_start[c], left[c]
-    out.query_stop[c], out.reference_stop[c], out.status[c] = stop, scores.reference_stop[c], scores.status[c]
+    part, i = candidates.part_start[c], left[c]
+    start = stop = out.query_stop[c] = scores.query_stop[c]
+    out.reference_start[c] = out.reference_stop[c] = scores.reference_stop[c]
     out.score[c] = out.edit_distance[c] = 0
-    start, out.reference_start[c] = stop, scores.reference_stop[c]
+    out.status[c] = scores.status[c]
     if scores.status[c] == UNGAPPED:
-        start, out.score[c], out.edit_distance[c] = spans.query_start[c] + part, spans.score[c], spans.edit_distance[c]
+        start = spans.query_start[c] + part
+        out.score[c], out.edit_distance[c] = spans.score[c], spans.edit_distance[c]
         out.reference_start[c] -= stop - start
         out.cigar[at] = (stop - start) << 4 | MATCH
         at += 1
     elif left[c + 1] > i:
-        start, out.score[c], out.edit_distance[c] = (
-            traces.query_start[i] + part,
-            traces.score[i],
-            traces.edit_distance[i],
-        )
+        start = traces.query_start[i] + part
+        out.score[c], out.edit_distance[c] = traces.score[i], traces.edit_distance[i]
         out.reference_start[c] = candidates.window_start[c] + traces.target_start[i]
         for run in range(traces.cigar_offsets[i], traces.cigar_offsets[i + 1]):
             out.cigar[at] = traces.cigar[run]

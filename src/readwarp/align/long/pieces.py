@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend import cpu
-from readwarp.align.extend.steps import LaidReads, Oriented
+from readwarp.align.extend.steps import ENGINE, STEP, Oriented
 from readwarp.align.long.breaks import fits
 from readwarp.align.long.cut import CutChains
 from readwarp.align.places import Genome
 from readwarp.device.backend import Backend
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
+from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import concatenate, empty, offsets_of, take
 
-EXTEND = "readwarp.align.extend"
 MAX_CELLS_ON_CARD = 1 << 16  # cells in the table of a piece
 
 
@@ -38,21 +37,22 @@ class SidePieces(NamedTuple):
 
     rows: ndarray  # int64 [pairs]: numbers of the pieces
     pairs: Pairs
-    step: ModuleType  # module of EXTEND
+    engine: ModuleType
 
 
 def parts_of(sequences: PieceSequences, cut: CutChains) -> list[SidePieces]:
     """Assign the pieces whose tables are not too large. Data on a card stays until the caller's frame ends."""
     (reads, genome, backend, bases, packed), small = sequences, fits(cut)
     on_card = small & (cut.query_length * cut.reference_length <= MAX_CELLS_ON_CARD) & (backend.name == "cuda")
-    sides = ((on_card, backend.step(EXTEND), bases, packed), (small & ~on_card, cpu, reads.bases, genome.packed))
+    sides = ((on_card, backend, bases, packed), (small & ~on_card, Backend("cpu"), reads.bases, genome.packed))
     parts = []
-    for mine, step, queries, targets in sides:
+    for mine, side, queries, targets in sides:
         rows = np.flatnonzero(mine)
         if rows.size:
             start, length = cut.reference_start[rows], cut.reference_length[rows]
-            laid = LaidReads(cut.query_start[rows], cut.query_length[rows], start, start + length)
-            parts.append(SidePieces(rows, step.windows_of(queries, laid, targets), step))
+            spans = (cut.query_start[rows], cut.query_length[rows])
+            pairs = side.step(STEP).windows_of(queries, spans, targets, (start, start + length))
+            parts.append(SidePieces(rows, pairs, side.step(ENGINE)))
     return parts
 
 
@@ -61,8 +61,8 @@ def score_pieces(parts: list[SidePieces], number: int, scheme: Scheme) -> Ends:
     ends = empty(Ends, {"pairs": number})
     for column in ends:
         column[:] = 0
-    for rows, pairs, step in parts:
-        for column, found in zip(ends, step.score_windows(pairs, scheme), strict=True):
+    for rows, pairs, engine in parts:
+        for column, found in zip(ends, engine.score_pairs(pairs, scheme), strict=True):
             column[rows] = found
     return ends
 
@@ -71,10 +71,10 @@ def trace_pieces(parts: list[SidePieces], scheme: Scheme, ends: Ends, is_break: 
     """Align the pieces; those where a chain breaks have no runs."""
     traced, rows = [empty(Traces, {"pairs": 0, "operations": 0})], [np.empty(0, np.int64)]
     traced[0].cigar_offsets[0] = 0
-    for mine, pairs, step in parts:
+    for mine, pairs, engine in parts:
         kept = np.flatnonzero(~is_break[mine])
         rows.append(mine[kept])
-        traced.append(step.trace_windows(take(pairs, "pairs", kept), scheme, take(ends, "pairs", rows[-1])))
+        traced.append(engine.trace_pairs(take(pairs, "pairs", kept), scheme, take(ends, "pairs", rows[-1]), LETTERS))
     order = np.argsort(np.concatenate(rows))
     traces = take(concatenate(traced, "pairs"), "pairs", order)
     runs = np.zeros(is_break.size, np.int64)

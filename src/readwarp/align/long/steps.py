@@ -7,9 +7,10 @@ import numpy as np
 from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.anchors import reference_of, strand_of
 from readwarp.align.batches import Extensions, LongChains
+from readwarp.align.extend.steps import STEP as EXTEND
 from readwarp.align.long.choose import LongAlignments, choose
 from readwarp.align.long.extension import extend
-from readwarp.align.long.pieces import EXTEND, PieceSequences
+from readwarp.align.long.pieces import PieceSequences
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.long.select import select_chains
 from readwarp.align.places import Genome
@@ -58,7 +59,7 @@ def align(
         rows = select_chains(chains, np.diff(reads.read_offsets), k, long.extend)
         chains, read = take(chains, "chains", rows), read[rows]
     with metrics.time("extend_trace"), backend.frame():
-        oriented = backend.step(EXTEND).orient(reads, backend.to_device(reads, *ON_DEVICE))
+        oriented = backend.step(EXTEND).orient(backend.to_device(reads, *ON_DEVICE))
         sequences = PieceSequences(to_host(oriented), genome, backend, oriented.bases, side.packed)
         extended = extend(sequences, chains, read, k, parameters.scoring, long.extend)
     with metrics.time("choose"):

@@ -1,4 +1,4 @@
-"""Pair: the insert-size model, the choice of chains to extend, and the search for mates (host only).
+"""Pair: the insert-size model, the choice of chains to extend, and, on the host, the search for mates.
 
     collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
