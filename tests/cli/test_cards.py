@@ -45,9 +45,9 @@ def most_reads(monkeypatch):
     """A card that takes so many reads at a time and gives what the CPU gives."""
 
     def set_to(most: int) -> None:
-        whole, trained = steps.align_batch, steps.train
+        whole, trained = steps.make_records, steps.train
 
-        def align_batch(reads, index, sizes, parameters, metrics):
+        def make_records(reads, index, sizes, parameters, metrics):
             if index.backend.name == "cuda" and len(reads) > most:
                 raise WorkspaceFullError(f"{len(reads)} reads")
             return whole(reads, steps.place(index.host, CPU), sizes, parameters, metrics)
@@ -55,7 +55,7 @@ def most_reads(monkeypatch):
         def train(reads, index, parameters, metrics):
             return trained(reads, steps.place(index.host, CPU), parameters, metrics)
 
-        monkeypatch.setattr(steps, "align_batch", align_batch)
+        monkeypatch.setattr(steps, "make_records", make_records)
         monkeypatch.setattr(steps, "train", train)
 
     return set_to
@@ -134,7 +134,7 @@ def free_on(card: int, backend: Backend) -> int:
 def test_a_run_leaves_nothing_on_the_cards(align, failing, monkeypatch):
     before = free()
     if failing:
-        monkeypatch.setattr(steps, "align_batch", failing_on_card)
+        monkeypatch.setattr(steps, "make_records", failing_on_card)
     code, _, _ = align("left", "--device", "cuda:0,1", "--batch-bases", "1000", "-q", pairs=40)
     assert code == (1 if failing else 0)
     assert free() == before
@@ -174,7 +174,7 @@ def test_a_lost_card_ends_the_run(align, monkeypatch, capsys):
     def lost(*arguments):
         raise LostError("Call to cuMemcpyHtoDAsync results in CUDA_ERROR_DEVICE_UNAVAILABLE")
 
-    monkeypatch.setattr(steps, "align_batch", lost)
+    monkeypatch.setattr(steps, "make_records", lost)
     code, found, _ = align("lost", "--device", "cuda:0", "-q", "-I", "300,30", pairs=1)
     assert code == 4 and found is None
     assert f"cuda:0 ({name_of(0)}) is lost" in capsys.readouterr().err

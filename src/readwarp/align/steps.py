@@ -22,7 +22,7 @@ from readwarp.align.seed.runs import ReferenceRuns
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.device.gather import MergedRows, merge_offsets
-from readwarp.device.rows import to_host
+from readwarp.device.rows import is_on_card, to_host
 from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
@@ -91,19 +91,12 @@ class TracedBatch(NamedTuple):
 def align_batch(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[ReadBatch, AlignmentBatch]:
-    """Align a batch; return its reads as shown in records, and the records.
+    """Align a batch; return its reads as shown in records, and the records, on the host.
 
     Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
     with index.backend.frame():
-        (aligned, shown, *_), there = trace_batch(reads, index, sizes, parameters, metrics)
-        traced, statuses = to_host(there[1:])
-    with metrics.time("records"):
-        context = records.context_of(aligned, index.host.reference, parameters)
-        alignments = records.build(shown, aligned.read_offsets, traced, context, parameters)
-    flagstat.count(reads, aligned, flagstat.RecordFacts.of(alignments), parameters.longest_single, metrics)
-    count_statuses(statuses, metrics)
-    return shown, alignments
+        return to_host(make_records(reads, index, sizes, parameters, metrics))
 
 
 def prepare_batch(
@@ -114,32 +107,33 @@ def prepare_batch(
     metrics: Metrics,
     output: Output,
 ) -> Prepared:
-    """Align a batch and prepare its records; on a card, BAM records of short reads are made and sorted there too."""
-    backend, (encoder, preparer) = index.backend, output
-    if backend.name == "cpu" or not encoder.is_binary or are_long(reads, parameters).any():
-        written, alignments = align_batch(reads, index, sizes, parameters, metrics)
+    """Align a batch and prepare its records; BAM records of short reads are made and sorted where kernels run."""
+    encoder, preparer = output
+    with index.backend.frame():
+        made = make_records(reads, index, sizes, parameters, metrics)
         with metrics.time("encode"):
-            encoded = encoder.encode(written, alignments)
+            encoded = encoder.encode(*(made if encoder.is_binary else to_host(made)))
+        if is_on_card(encoded):
+            metrics.count("encoded_on_card", len(encoded))
         with metrics.time("prepare"):
             return preparer.prepare(encoded)
-    with backend.frame():
-        (aligned, shown, *_), (there, traced, statuses) = trace_batch(reads, index, sizes, parameters, metrics)
-        with metrics.time("records"):
-            context = records.context_of(aligned, index.host.reference, parameters)
-            context, groups, libraries = backend.to_device(
-                (replace(context, genome=index.bases), encoder.groups, preparer.libraries)
-            )
-            shown = there if shown is aligned else backend.to_device(shown)
-            alignments = records.build(shown, there.read_offsets, traced, context, parameters)
-        with metrics.time("encode"):
-            encoded = encoder.encode_records(shown, alignments, groups)
-            facts, statuses = to_host((flagstat.RecordFacts.of(alignments), statuses))
-        with metrics.time("prepare"):
-            prepared = preparer.prepare(encoded, libraries)
+
+
+def make_records(
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
+) -> tuple[ReadBatch, AlignmentBatch]:
+    """See align_batch; the results are on the side where the alignments are, see TracedBatch."""
+    (aligned, shown, *_), (there, traced, statuses) = trace_batch(reads, index, sizes, parameters, metrics)
+    with metrics.time("records"):
+        context = records.context_of(aligned, index.host.reference, parameters)
+        if there is not aligned:
+            shown = there if shown is aligned else index.backend.to_device(shown)
+            context = index.backend.to_device(replace(context, genome=index.bases))
+        alignments = records.build(shown, there.read_offsets, traced, context, parameters)
+        facts, statuses = to_host((flagstat.RecordFacts.of(alignments), statuses))
     flagstat.count(reads, aligned, facts, parameters.longest_single, metrics)
     count_statuses(statuses, metrics)
-    metrics.count("encoded_on_card", len(encoded))
-    return prepared
+    return shown, alignments
 
 
 def trace_batch(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.config.combinations import check_together
-from readwarp.device.rows import to_host
+from readwarp.device.rows import to_host, to_side_of
 from readwarp.errors import UsageError
 from readwarp.finish.duplicates import mark, windows_of
 from readwarp.finish.order import ORDERS, gather
@@ -47,11 +47,8 @@ class Preparer:
         """Bytes of the signature before each record."""
         return 0 if self.libraries is None else SKIP
 
-    def prepare(self, records: Encoded, libraries: Libraries | None = None) -> Prepared:
-        """Sort records, and sign them, on their side, unless they go by name; return them on the host.
-
-        libraries: those of this preparer, on a card if the records are.
-        """
+    def prepare(self, records: Encoded) -> Prepared:
+        """Sort records, and sign them, on their side, unless they go by name; return them on the host."""
         reach = 0
         if self.sort == "none":
             return Prepared(to_host(records), None, reach)
@@ -61,7 +58,8 @@ class Preparer:
         if self.libraries is None:
             records = gather(records, order, 0)
         else:
-            records, reach = sign(records, order, libraries or self.libraries, self.by_umi)
+            libraries = to_side_of(records.data, self.libraries)
+            records, reach = sign(records, order, libraries, self.by_umi)
         records = to_host(records)
         return Prepared(records, MemoryRun.of(records, self.skip), reach)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import scalar
-from readwarp.device.rows import ragged_rows
+from readwarp.device.rows import ragged_rows, to_side_of
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import put_turned
 from readwarp.formats.alignments.paf import put_paf
@@ -77,19 +77,15 @@ class Encoder:
         return pack_names(self.read_groups)
 
     def encode(self, reads: ReadBatch, alignments: AlignmentBatch) -> Encoded:
-        """Encode `alignments` in their order. Runs without the GIL."""
+        """Encode `alignments` in their order, BAM records on the side of the arrays. Runs without the GIL."""
         given = reads, alignments
         if self.is_binary:
-            return self.encode_records(*given, self.groups)
+            return put_record(Encoded, len(alignments), *given, to_side_of(reads.bases, self.groups))
         contigs = pack_names(self.contigs)
         if self.lengths:
             return put_paf(Encoded, len(alignments), *given, contigs, np.array(self.lengths, np.int64))
         scratch = np.empty(max(np.diff(reads.tag_offsets), default=0), np.uint8)
         return put_line(Encoded, len(alignments), *given, contigs, self.groups, scratch)
-
-    def encode_records(self, reads: ReadBatch, alignments: AlignmentBatch, groups: Names) -> Encoded:
-        """Encode BAM records on the side of the arrays. groups: of this encoder, there."""
-        return put_record(Encoded, len(alignments), reads, alignments, groups)
 
 
 @scalar
