@@ -16,7 +16,6 @@ from readwarp.caller.opening import (
     open_alignments,
     open_calling,
     readers_of,
-    structural_steps,
 )
 from readwarp.config.combinations import check_kind
 from readwarp.errors import UsageError
@@ -110,7 +109,7 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
         readers, is_short = readers_of(alignments), 0 < length_of(alignments) < job.structural.min_span
         check_kind("call", has_long_reads(job.parameters.platform, readers), {"sv_only": is_short})
-        steps = structural_steps(job, reference, alignments, ploidies, metrics)
+        steps = StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
         reporter.prepare("call.long", job.resources.threads)
         plan = plan_workers(job.resources, alignments, targets, may_fork(), reference.packed.nbytes)
         with (

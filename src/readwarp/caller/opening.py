@@ -115,12 +115,6 @@ def note_cards(shared: SharedCard, cards: Cards[Backend], metrics: Metrics) -> N
     metrics.append("gpu", [{"command": "call", **facts} for facts in cards.facts()])
 
 
-def structural_steps(
-    job: CallJob, reference: Reference, alignments: AlignmentFiles, ploidies: Ploidies, metrics: Metrics
-) -> StructuralSteps:
-    return StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
-
-
 @contextmanager
 def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[AlignmentFiles, Ploidies]]:
     """Open the files with the samples to call, and their ploidies. Raises InputError."""
@@ -183,7 +177,7 @@ def open_calling(
                 targets=targets,
                 window=window_of(plan, targets, parameters),
                 with_sites=job.bam_output is not None,
-                structural=structural_steps(job, reference, alignments, ploidies, metrics),
+                structural=StructuralSteps(reference, alignments, parameters, job.structural, ploidies, metrics),
                 tagged=open_haplotag(job, steps),
                 circular=circular,
             )

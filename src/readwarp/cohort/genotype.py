@@ -20,7 +20,7 @@ from readwarp.cohort.cells import CellEvidence
 from readwarp.cohort.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY
-from readwarp.ragged import offsets_of, replace
+from readwarp.ragged import empty, offsets_of, replace
 
 BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # number of PLs fits no ploidy; number of ADs differs from that of alleles
 UNREACHED = 1 << 29  # PL of a genotype that none of the line's becomes
@@ -64,22 +64,18 @@ def genotype_sites(alleles: SiteAlleles, evidence: CellEvidence, theta: ndarray)
 def _allocate(alleles: SiteAlleles, evidence: CellEvidence) -> tuple[Genotyped, GenotypeTables]:
     """Return ploidies and status, and space for the rest."""
     ploidy, status = ploidies_of(evidence)
-    shape, tables = ploidy.shape, tables_for(ploidy, alleles.number[:, None])
-    phred_offsets = offsets_of(tables.size[ploidy, alleles.number[:, None]])
-    allele_offsets = offsets_of(alleles.number)
-    out = Genotyped(
+    tables = tables_for(ploidy, alleles.number[:, None])
+    out = empty(
+        Genotyped,
+        {"samples": ploidy.shape[1], "copies": int(ploidy.max(initial=1))},
+        np.zeros,
         ploidy=ploidy,
         has_prior=evidence.has_prior,
         status=status,
-        phred_offsets=phred_offsets,
-        phred=np.zeros(phred_offsets[-1], np.int32),
-        allele_offsets=allele_offsets,
-        expected=np.zeros(allele_offsets[-1]),
-        is_informed=np.zeros(shape, np.bool_),
-        best=np.full((*shape, int(ploidy.max(initial=1))), -1, np.int8),
-        genotype_quality=np.zeros(shape, np.int32),
-        quality=np.zeros(shape[0]),
+        phred_offsets=offsets_of(tables.size[ploidy, alleles.number[:, None]]),
+        allele_offsets=offsets_of(alleles.number),
     )
+    out.best[:] = -1
     return out, tables
 
 

@@ -127,15 +127,12 @@ def find_sites(
             long.append(record)
     for position in mixed:
         groups[position, True] += groups.pop((position, False), [])
-    higher = higher or {}
-    keys = sorted(groups)
+    keys, sites = sorted(groups), list[JointSite]()
     is_near = lie_in(np.array([position for position, _ in keys], np.int64), spans)
-    keys = list(compress(keys, is_near))
-    limits = (limit_alleles(max_alts, higher.get(position, ploidy)) for position, _ in keys)
-    sites = [
-        _make_site(*key, sorted(groups[key], key=lambda r: r.file), limit)
-        for key, limit in zip(keys, limits, strict=True)
-    ]
+    for position, is_indel in compress(keys, is_near):
+        limit = limit_alleles(max_alts, (higher or {}).get(position, ploidy))
+        own = sorted(groups[position, is_indel], key=lambda r: r.file)
+        sites.append(_make_site(position, is_indel, own, limit))
     _add_lines_across(sites, groups, long)
     for site in sites:
         _add_star(site)

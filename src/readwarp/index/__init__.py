@@ -107,10 +107,10 @@ class Index:
         free, size = free_memory(), file.data.size
         fits = size <= FREE_SHARE * free
         if fits:
-            file.use_huge_pages()
+            file.advise("MADV_HUGEPAGE")
         file.check()
         if not fits:
-            file.read_single_pages()
+            file.advise("MADV_RANDOM")
             text = "%s: the index (%s) does not fit into %s of the free memory (%s)"
             remedy = "seeds are looked up on disk, which can be 100 times slower: free memory, or use a larger machine"
             logger.warning(f"{text}; {remedy}", path, readable(size), f"{FREE_SHARE:.0%}", readable(free))

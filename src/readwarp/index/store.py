@@ -91,7 +91,7 @@ def save(
 class StoredColumn:
     """Array in the file, as far as it is written, with checksums.
 
-    Whole huge pages are written at once, so that the page cache holds them as such (see `IndexFile.use_huge_pages`).
+    Whole huge pages are written at once, so that the page cache holds them as such (see `IndexFile.advise`).
     """
 
     def __init__(self, file: BinaryIO, place: int) -> None:
@@ -132,7 +132,7 @@ def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str
     """Write the arrays, then, before them, the description with their checksums."""
     sizes, dtypes = description["sizes"], index_file.described_dtypes(description)
     expected = {name: _expected(number) for name, number in index_file.blocks_of(sizes, dtypes).items()}
-    places, start = index_file.places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
+    places, start = index_file.places_of(sizes, dtypes), len(_head(description | {"checksums": expected}))
     columns = {name: StoredColumn(file, start + place) for name, place in zip(sizes, places, strict=False)}
     for part in parts:
         for name, values in part.items():
@@ -141,22 +141,19 @@ def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str
         column.close()
     head = _head(description | {"checksums": {name: column.checksums for name, column in columns.items()}})
     file.truncate(start + places[-1])
-    if _first_place(head) != start:
-        _move(file, start, _first_place(head), places[-1])
+    if len(head) != start:
+        _move(file, start, len(head), places[-1])
     file.seek(0)
-    file.write(head.ljust(_first_place(head), b"\0"))
-    file.truncate(_first_place(head) + places[-1])
+    file.write(head)
+    file.truncate(len(head) + places[-1])
 
 
 def _head(description: dict[str, Any]) -> bytes:
+    """Return what is before the arrays, padded to where they begin."""
     text = json.dumps(description).encode()
     version = index_file.version_of(index_file.described_dtypes(description))
-    return index_file.PREFIX.pack(index_file.MAGIC, version, len(text), hashlib.sha256(text).digest()) + text
-
-
-def _first_place(head: bytes) -> int:
-    """Return where the arrays begin."""
-    return index_file.align_up(len(head))
+    head = index_file.PREFIX.pack(index_file.MAGIC, version, len(text), hashlib.sha256(text).digest()) + text
+    return head.ljust(index_file.align_up(len(head)), b"\0")
 
 
 def _expected(blocks: int) -> list[int]:

@@ -21,7 +21,7 @@ from readwarp.metrics import Metrics
 from readwarp.molecules.group import Gathering
 from readwarp.molecules.memory import ByteBudget, plan_memory
 from readwarp.molecules.model import make_model
-from readwarp.molecules.steps import ConsensusSteps, Made
+from readwarp.molecules.steps import ConsensusSteps
 from readwarp.molecules.tags import ConsensusNaming
 from readwarp.stream.plan import FREE_SHARE
 from readwarp.stream.reporter import Reporter, Result
@@ -107,7 +107,8 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
         ):
             for made in results:
                 writer.write(made.reads)
-                count(metrics, made)
+                for name, number in made.counts.items():
+                    metrics.count(name, number)
                 sizes.update(made.sizes)
                 meter.advance(made.counts["reads"])
     for fate, number in gathering.fates.items():
@@ -140,8 +141,3 @@ def make_steps(job: ConsensusJob, source: Input, room: ByteBudget) -> ConsensusS
         job.per_base_tags,
     )
     return ConsensusSteps(job.alignments, job.parameters, make_model(job.parameters), naming, room)
-
-
-def count(metrics: Metrics, made: Made) -> None:
-    for name, number in made.counts.items():
-        metrics.count(name, number)

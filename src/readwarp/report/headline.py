@@ -1,6 +1,6 @@
 """Collect the figures of a sample to look at first, and unusual values among them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ LONG_FIGURES: Figures = {  # for files with long reads, which have no mates
     "read quality": ("median of the reads", lambda a: middle_of(a, "quality", "Q{:.1f}")),
     "mapped": ALIGNMENT_FIGURES["mapped"],
     "mapped bases": ("of the bases", lambda a: share_of_bases(a)),
-    "split reads": ("of the mapped reads", lambda a: share_split(a)),
+    "split reads": ("of the mapped reads", lambda a: number_text(share_from(a.long.points("parts"), 2), True)),
     "identity": ("median, gap-compressed", lambda a: middle_of(a, "identity", "{:.2f}\N{NO-BREAK SPACE}%")),
     "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):,.1f}"),
     "depth ≥ 20": ALIGNMENT_FIGURES["depth ≥ 20"],
@@ -49,7 +49,9 @@ PHASE_FIGURES: Figures = {
     "phased": ("of the heterozygous SNVs", lambda blocks: number_text(blocks.share, True)),
     "phase block N50": ("bases", lambda blocks: f"{blocks.n50:,.0f}"),
 }
-TRIM_FIGURES: Figures = {"trimmed": ("of the bases", lambda counts: share_trimmed(counts))}
+TRIM_FIGURES: Figures = {
+    "trimmed": ("of the bases", lambda counts: number_text(counts["bases_trimmed"] / max(1, counts["bases"]), True)),
+}
 RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
 FIGURES = (
     ALIGNMENT_FIGURES | LONG_FIGURES | TRIM_FIGURES | VARIANT_FIGURES | GENOTYPE_FIGURES | PHASE_FIGURES | RUN_FIGURES
@@ -96,10 +98,6 @@ def meanings_of(subject: Subject) -> dict[str, str]:
     return MEANINGS | (OF_TARGETS if subject.alignments and subject.alignments.targets else {})
 
 
-def share_trimmed(counts: Mapping[str, int]) -> str:
-    return number_text(counts["bases_trimmed"] / max(1, counts["bases"]), True)
-
-
 def bases_of(a: AlignmentStatistics) -> float:
     return sum(x * y for x, y in a.lengths)
 
@@ -107,10 +105,6 @@ def bases_of(a: AlignmentStatistics) -> float:
 def share_of_bases(a: AlignmentStatistics) -> str:
     """Return the share of primary bases that are aligned: `samtools stats` counts no other records."""
     return number_text(a.summary.get("bases mapped (cigar)", 0.0) / max(1.0, bases_of(a)), True)
-
-
-def share_split(a: AlignmentStatistics) -> str:
-    return number_text(share_from(a.long.points("parts"), 2) if a.long else 0.0, True)
 
 
 def middle_of(a: AlignmentStatistics, name: str, form: str) -> str:

@@ -167,9 +167,8 @@ def _section(section: Section, listed: Html | None) -> Html:
 
 
 def _head(title: str) -> Html:
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_sha256(_read(SCRIPT))}'"
-    )
+    digest = base64.b64encode(hashlib.sha256(_read(SCRIPT).encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -261,10 +260,6 @@ def _data(sections: Sequence[Section]) -> Html:
     pictures = {plot.caption.id: as_json(plot.picture) for section in sections for plot in section.plots}
     text = json.dumps(pictures, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return Html(f'<script type="application/json" id="pictures">{text}</script>\n<script>{_read(SCRIPT)}</script>\n')
-
-
-def _sha256(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _read(name: str) -> str:

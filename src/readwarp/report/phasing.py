@@ -25,9 +25,8 @@ class PhaseBlocks:
         if len(set(alleles)) < 2 or "." in alleles:
             return
         contig, position = place
-        is_phased = "|" in genotype and phase_set != "."
         self.heterozygous_snvs += is_snv
-        if is_phased:
+        if "|" in genotype and phase_set != ".":
             block, at = (sample, contig, phase_set), int(position)
             self.calls[block] += 1
             self.snvs[block] += is_snv

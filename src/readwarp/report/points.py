@@ -1,7 +1,9 @@
 """Summarise distributions as points (x, y), x ascending: y counts the items at x, such as the bases at each depth."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 
 Points = Sequence[tuple[float, float]]
 
@@ -55,16 +57,9 @@ def shares(points: Points) -> Points:
 
 
 def cumulative(points: Points, places: Sequence[float]) -> Points:
-    """Return the share of y at each of the places (ascending) and above."""
-    whole, below = total(points) or 1.0, 0.0
-    number = 0
-    out = []
-    for place in places:
-        while number < len(points) and points[number][0] < place:
-            below += points[number][1]
-            number += 1
-        out.append((place, 1 - below / whole))
-    return out
+    """Return the share of y at each of the places and above."""
+    whole, below = total(points) or 1.0, list(accumulate((y for _, y in points), initial=0.0))
+    return [(place, 1 - below[bisect_left(points, place, key=lambda point: point[0])] / whole) for place in places]
 
 
 def bin_points(points: Points, width: float, end: float) -> Points:

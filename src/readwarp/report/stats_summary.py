@@ -90,12 +90,8 @@ class InsertSizeCounts:
         return cls(pairs, stop, mean, sqrt(sum(squares)))
 
 
-def read_count(tables: Tables) -> int:
-    return int(tables.records[1].sum((0, 1))[IS_PRIMARY].sum())
-
-
 def mean_length(tables: Tables) -> np.float32:
-    return ratio(int(tables.bases[IS_PRIMARY].sum()), read_count(tables))
+    return ratio(int(tables.bases[IS_PRIMARY].sum()), int(tables.records[1].sum((0, 1))[IS_PRIMARY].sum()))
 
 
 def ratio(part: int, whole: int) -> np.float32:

@@ -116,7 +116,7 @@ class BamFile:
 
     def _read_header(self) -> tuple[BamHeader, int]:
         pieces, data = self.pieces(0), b""
-        while more := _next_bytes(pieces, len(data)):  # doubles, so that long headers take few tries
+        while more := next_bytes(pieces, len(data)):  # doubles, so that long headers take few tries
             data += more
             if found := parse_header(data, self.path):
                 return found[1], place_after(self._file, found[0])
@@ -134,7 +134,7 @@ class BamFile:
             piece = reader.next(piece.data.size)
 
 
-def _next_bytes(pieces: Iterator[bytes], size: int) -> bytes:
+def next_bytes(pieces: Iterator[bytes], size: int) -> bytes:
     """Return more than `size` bytes; fewer at the end of the file."""
     parts, got = list[bytes](), 0
     for piece in pieces:

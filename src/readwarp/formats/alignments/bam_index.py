@@ -17,7 +17,7 @@ from numpy import ndarray
 from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.alignments import layout
-from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
+from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError, next_bytes
 from readwarp.formats.alignments.header import binary_header, field, lines_of
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for
@@ -95,19 +95,12 @@ def _check_extents(index: BgzfIndex, begins: ndarray, ends: ndarray, file: BamFi
 
 def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> None:
     """Raise InputError unless a record of this contig begins at the offset; for -1, also accept the end of the file."""
-    data = b""
     try:
-        for piece in file.pieces(offset):
-            data += piece
-            if len(data) >= layout.NAME:
-                break
-        else:
-            if data or contig >= 0 or offset >> 16 > file.size:
-                raise other_file(index.path, file)
-            return
+        data = next_bytes(file.pieces(offset), layout.NAME - 1)
     except NoBlockError as error:
         raise other_file(index.path, file) from error
-    if not is_record(data, file.header.lengths, contig):
+    is_end = not data and contig < 0 and offset >> 16 <= file.size
+    if not is_end and (len(data) < layout.NAME or not is_record(data, file.header.lengths, contig)):
         raise other_file(index.path, file)
 
 

@@ -66,35 +66,33 @@ def _slices(file: BinaryIO) -> Iterator[Slice]:
     while container < size:
         data = os.pread(file.fileno(), HEADER, container)
         (length,), at = struct.unpack_from("<i", data), 4
-        numbers = []
-        for _ in range(4):  # contig, start, span, records
-            number, at = _itf8(data, at)
-            numbers.append(number)
+        (*_, records), at = _numbers(data, at, 4)  # contig, start, span, records
         at = _after_ltf8(data, _after_ltf8(data, at))  # number of the first record, bases
-        _, at = _itf8(data, at)  # blocks
-        count, at = _itf8(data, at)
+        (_, count), at = _numbers(data, at, 2)  # blocks, slices
         if length < 0 or not 0 <= count <= length:
             raise IndexError
         if count * 5 + at + 4 > len(data):
             data = os.pread(file.fileno(), at + 5 * count + 4, container)
-        places = []
-        for _ in range(count):
-            place, at = _itf8(data, at)
-            places.append(place)
+        places, at = _numbers(data, at, count)
         after = container + at + 4  # a CRC
-        for place in places if numbers[3] else ():
+        for place in places if records else ():
             yield Slice(*_place_of(os.pread(file.fileno(), HEADER, after + place)), container, place)
         container = after + length
 
 
 def _place_of(block: bytes) -> tuple[int, int, int]:
     """Return contig, start and span from a slice's header."""
-    at = 2  # method, content
-    for _ in range(3):  # number, compressed size, size
-        _, at = _itf8(block, at)
-    contig, at = _itf8(block, at)
-    start, at = _itf8(block, at)
-    return contig, start, _itf8(block, at)[0]
+    (*_, contig, start, span), _ = _numbers(block, 2, 6)  # after method and content: number, compressed size, size
+    return contig, start, span
+
+
+def _numbers(data: bytes, at: int, count: int) -> tuple[list[int], int]:
+    """Return 32-bit numbers and where they end."""
+    found = list[int]()
+    for _ in range(count):
+        number, at = _itf8(data, at)
+        found.append(number)
+    return found, at
 
 
 def _itf8(data: bytes, at: int) -> tuple[int, int]:

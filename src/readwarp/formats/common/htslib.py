@@ -19,7 +19,8 @@ class HtslibProcess:
 
     def __init__(self) -> None:
         self.files = 0  # number of open files
-        self._lock, self._numbers = threading.Lock(), count()
+        self.numbers = count()  # of the files
+        self._lock = threading.Lock()
         self._process = subprocess.Popen(
             CHILD,
             stdin=subprocess.PIPE,
@@ -27,9 +28,6 @@ class HtslibProcess:
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # shielded from the terminal's Ctrl-C
         )
-
-    def next_number(self) -> int:
-        return next(self._numbers)
 
     def ask(
         self, path: Path, reason: str | Callable[[bytes], str] = "damaged, or truncated", **request: object

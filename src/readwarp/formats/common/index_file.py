@@ -115,16 +115,12 @@ class IndexFile:
         start = self.data.size + places[list(sizes).index(name)] - places[-1]
         return self.data[start : start + sizes[name] * dtype.itemsize].view(dtype)
 
-    def use_huge_pages(self) -> None:
-        """Use pages of 2 MB where the system can: look-ups across the file then miss the TLB less."""
-        self._advise("MADV_HUGEPAGE")
+    def advise(self, name: str) -> None:
+        """Call madvise(2) on the whole mapping; not all systems know all advice.
 
-    def read_single_pages(self) -> None:
-        """Read only the page looked up, not megabytes around it, which would evict others that are needed."""
-        self._advise("MADV_RANDOM")
-
-    def _advise(self, name: str) -> None:
-        """Call madvise(2) on the whole mapping; not all systems know all advice."""
+        MADV_HUGEPAGE: use pages of 2 MB; look-ups across the file then miss the TLB less. MADV_RANDOM: read only the
+        page looked up, not megabytes around it, which would evict others that are needed.
+        """
         with suppress(OSError, AttributeError):
             self._mapping.madvise(getattr(mmap, name))
 

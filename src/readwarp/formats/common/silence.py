@@ -16,27 +16,20 @@ class Silence:
     def __init__(self) -> None:
         self._lock, self._users, self._verbosity = threading.Lock(), 0, 0
 
-    def begin(self) -> None:
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Keep htslib's messages on errors, which are raised too, and on missing indexes off stderr."""
         with self._lock:
             if self._users == 0:
                 self._verbosity = pysam.set_verbosity(0)
             self._users += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                pysam.set_verbosity(self._verbosity)
-
-
-SILENCE = Silence()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    pysam.set_verbosity(self._verbosity)
 
 
-@contextmanager
-def quiet_htslib() -> Iterator[None]:
-    """Keep htslib's messages on errors, which are raised too, and on missing indexes off stderr."""
-    SILENCE.begin()
-    try:
-        yield
-    finally:
-        SILENCE.end()
+quiet_htslib = Silence()

@@ -72,11 +72,8 @@ def _measure(raw: RawBatch, file: int) -> FastxRecords:
     measure = measure_fasta if chunk.kind == "fasta" else measure_fastq
     record, reason, found = measure(text, ends, records)
     if record >= 0:
-        if reason == UNEQUAL:
-            why = f"quality has {counted(found, 'letter')}, sequence {records.length[record]:,}"
-        else:
-            why = REASONS[reason]
-        raise InputError(raw.input.paths[file], why, chunk.first_record + record)
+        unequal = f"quality has {counted(found, 'letter')}, sequence {records.length[record]:,}"
+        raise InputError(raw.input.paths[file], REASONS.get(reason, unequal), chunk.first_record + record)
     return _cut_endings(raw, file, records) if raw.input.numbered else records
 
 

@@ -18,7 +18,7 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.output_file import Writer
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import put_copy, put_number
-from readwarp.ragged import replace
+from readwarp.ragged import empty, replace
 from readwarp.rules.flags import FIRST, LAST, MATE_UNMAPPED, PAIRED, UNMAPPED
 
 FLAGS = np.array([UNMAPPED, *(UNMAPPED | PAIRED | MATE_UNMAPPED | segment for segment in (FIRST, LAST))], np.uint16)
@@ -57,21 +57,17 @@ class UnalignedWriter(Writer):
 def encode_bam(reads: ReadBatch) -> Encoded:
     """Encode records without an alignment. The tags have the read group."""
     n, nowhere = len(reads), np.full(len(reads), -1, np.int32)
-    empty_rows, zeros = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
-    rows = AlignmentBatch(
+    rows = empty(
+        AlignmentBatch,
+        {"operations": 0, "tag bytes": 0},
+        np.zeros,
         read=np.arange(n, dtype=np.int32),
         flag=FLAGS[reads.segment],
         contig=nowhere,
-        position=zeros - 1,
-        mapping_quality=zeros.astype(np.uint8),
-        cigar=np.empty(0, np.uint32),
-        cigar_offsets=empty_rows,
+        position=nowhere.astype(np.int64),
         mate_contig=nowhere,
-        mate_position=zeros - 1,
-        template_length=zeros,
+        mate_position=nowhere.astype(np.int64),
         has_bases=np.ones(n, np.uint8),
-        tags=np.empty(0, np.uint8),
-        tag_offsets=empty_rows,
     )
     return Encoder(()).encode(replace(reads, read_group=nowhere), rows)
 

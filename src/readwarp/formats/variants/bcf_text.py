@@ -46,7 +46,7 @@ class BcfText:
         """Open the file. header_size: bytes before the first record. Raises InputError if htslib cannot read it."""
         self.header_size, self._path = header_size, path
         self._child = CHILDREN.borrow()
-        self._file, self._is_closed = self._child.next_number(), False
+        self._file, self._is_closed = next(self._child.numbers), False
         self._place = 0
         self._at: int | None = None  # where to continue
         self._records = FIRST_RECORDS

@@ -225,10 +225,7 @@ class GenomicFile:
 
     def _text(self) -> bytes:
         """Return the next whole lines; nothing at the end of the file."""
-        text = self._text_of.lines(self._chunk)
-        if text.endswith(b"\n"):
-            return text
-        text = text.rstrip(b" \t\r")  # at the end of the file
+        text = self._text_of.lines(self._chunk).rstrip(b" \t\r")  # after the last line, at the end of the file
         return text if not text or text.endswith(b"\n") else text + b"\n"
 
     def _read(self) -> int:

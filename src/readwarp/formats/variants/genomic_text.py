@@ -62,8 +62,7 @@ class LineText:
                 self._check_line(len(self._rest))
             lines = self._rest.split(b"\n")
             number = next((i for i, line in enumerate(lines[:-1]) if line[:1] != b"#"), len(lines) - 1)
-            if number == 0:  # the file's last line, unterminated
-                number = 1
+            number = max(1, number)  # the file's last line may be unterminated
             out += [line.decode(errors="replace").rstrip("\r") for line in lines[:number]]
             self.header_size += len(self._rest)
             self._rest = b"\n".join(lines[number:])

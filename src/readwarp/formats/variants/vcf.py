@@ -152,17 +152,16 @@ def information_texts(calls: Calls) -> list[str]:
     """Return INFO of each call beyond COUNT_FIELDS, each field after a semicolon, with six digits for Floats."""
     columns = []
     for name, column in calls.annotations.items():
-        if column.dtype.kind == "O":
-            columns.append([f";{name}={reals_text(own)}" for own in column.tolist()])
-            continue
-        if column.dtype.kind == "U":
-            columns.append([f";{name}={text}" if text else "" for text in column.tolist()])
-            continue
-        if column.dtype.kind == "b":  # a Flag
-            columns.append([f";{name}" if is_set else "" for is_set in column.tolist()])
-            continue
-        digits = "g" if column.dtype.kind == "f" else ""
-        columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself
+        kind, values = column.dtype.kind, column.tolist()
+        if kind == "O":
+            columns.append([f";{name}={reals_text(own)}" for own in values])
+        elif kind == "U":
+            columns.append([f";{name}={text}" if text else "" for text in values])
+        elif kind == "b":  # a Flag
+            columns.append([f";{name}" if is_set else "" for is_set in values])
+        else:
+            digits = "g" if kind == "f" else ""
+            columns.append([f";{name}={x:{digits}}" if x == x else "" for x in values])  # NaN differs from itself
     return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
 
 

@@ -111,7 +111,8 @@ class Coverage:
         return Measured(bases, [tally.measure(window, depth) for tally in self._tallies])
 
     def add(self, measured: Measured) -> None:
-        self._bases = _add(self._bases, measured.bases)
+        self._bases = np.pad(self._bases, (0, max(0, measured.bases.size - self._bases.size)))
+        self._bases[: measured.bases.size] += measured.bases
         for tally, added in zip(self._tallies, measured.spans, strict=True):
             tally.add(added)
 
@@ -162,11 +163,3 @@ def join_spans(tally: CoverageTally) -> Spans:
     spans, reach = tally.spans, tally.reach
     start = np.maximum(spans.start, np.append(0, reach[:-1])[: spans.start.size])
     return Spans(start, np.maximum(start, spans.stop))
-
-
-def _add(a: ndarray, b: ndarray) -> ndarray:
-    """Add two counts of different length."""
-    out = np.zeros(max(a.size, b.size), np.int64)
-    out[: a.size] += a
-    out[: b.size] += b
-    return out

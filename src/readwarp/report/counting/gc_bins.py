@@ -43,8 +43,7 @@ class BinCounter:
         self._ends = ends
         self._state = np.array([-1, 0, 0, max(BIN, PER_CYCLE * FIRST_CYCLES), FIRST_CYCLES], np.int64)
         self._closed = list[Bins]()
-        start, reads = np.zeros((2, 1), np.int64)
-        self._last = Bins(np.array([-1], np.int32), start, reads, np.zeros(1, np.float32))
+        self._last = empty(Bins, {}, np.zeros, contig=np.array([-1], np.int32))
 
     def add(self, rows: CountedRecords) -> None:
         bins = empty(Bins, {"bins": rows.contig.size + 1})

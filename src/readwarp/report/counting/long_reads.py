@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -15,6 +16,7 @@ from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.checks import MAX_QUALITY, NO_QUALITY
 from readwarp.formats.alignments.regions import AlignedReader, FileForm
 from readwarp.formats.common.qualities import PHRED33
+from readwarp.ragged import empty
 from readwarp.report.counting.depth import DepthWindow, begins_before
 from readwarp.report.counting.one_pass import CountStretch, stretches
 from readwarp.report.counting.tables import ThreadTables
@@ -33,16 +35,11 @@ SEMICOLON = ord(";")
 class LongTables(NamedTuple):
     """Counts of primary records."""
 
-    identity: Annotated[ndarray, "int64 [10001]"]  # of mapped records, in units of 1 / SHARES
-    quality: Annotated[ndarray, "int64 [931]"]  # quality of the mean error, in tenths, of records with qualities
-    bases: Annotated[ndarray, "int64 [94]"]  # by quality
+    identity: Annotated[ndarray, f"int64 [{SHARES + 1}]"]  # of mapped records, in units of 1 / SHARES
+    quality: Annotated[ndarray, f"int64 [{TENTHS * MAX_QUALITY + 1}]"]  # of the mean error, in tenths, if known
+    bases: Annotated[ndarray, f"int64 [{MAX_QUALITY + 1}]"]  # by quality
     gc: Annotated[ndarray, "int64 [101]"]  # per cent of the bases
-    parts: Annotated[ndarray, "int64 [1000]"]  # alignments of mapped records, 1 plus those in SA
-
-
-def make_long_tables() -> LongTables:
-    sizes = SHARES + 1, TENTHS * MAX_QUALITY + 1, MAX_QUALITY + 1, 101, PARTS
-    return LongTables(*(np.zeros(size, np.int64) for size in sizes))
+    parts: Annotated[ndarray, f"int64 [{PARTS}]"]  # alignments of mapped records, 1 plus those in SA
 
 
 def count_long_reads(
@@ -52,7 +49,8 @@ def count_long_reads(
 
     check: called now and then, raises an error to stop the count. Raises InputError.
     """
-    reader, shared = AlignedReader(path, reference, form=FileForm(PHRED33)), ThreadTables(make_long_tables)
+    reader = AlignedReader(path, reference, form=FileForm(PHRED33))
+    shared = ThreadTables(partial(empty, LongTables, {}, np.zeros))
     first = np.array([0, *accumulate(reader.lengths)], np.int64)
 
     def count(stretch: CountStretch) -> None:

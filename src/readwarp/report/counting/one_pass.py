@@ -21,7 +21,7 @@ from readwarp.report.counting.depth import DepthReads, DepthWindow, Spans, count
 from readwarp.report.counting.gc_bins import BinCounter, Bins, with_reference
 from readwarp.report.counting.letters import ReferenceLetters
 from readwarp.report.counting.records import Letters, count_rows
-from readwarp.report.counting.tables import LONG, CountedRecords, Tables, ThreadTables, make_tables
+from readwarp.report.counting.tables import LONG, CountedRecords, Tables, ThreadTables
 from readwarp.report.counting.windows import CountWindow, cut_windows
 from readwarp.stream.runner import map_ordered
 
@@ -106,16 +106,15 @@ class WindowCounter:
     def __init__(self, contigs: Contigs, letters: ReferenceLetters | None):
         self._contigs, self._letters = contigs, letters
         self._first = np.array([0, *accumulate(contigs.lengths)], np.int64)
-        self.tables = ThreadTables(partial(make_tables, len(contigs.names)))
+        zeros = partial(empty, Tables, {"contigs": len(contigs.names)}, np.zeros)  # unused pages are never touched
+        self.tables = ThreadTables(zeros)
 
     def count(self, stretch: CountStretch) -> tuple[CountedRecords, ndarray]:
         """Return rows of the records, and the depth (int32 [bases]) of the window."""
         _, start, stop = stretch.window or (None, 0, 0)
         place, steps = DepthWindow(start, stop, self._first), np.zeros(stop - start + 1, np.int32)
-        rows, spans = (
-            [empty(CountedRecords, {"rows": 0})],
-            [(empty(DepthReads, {"reads": 0}), empty(Spans, {"spans": 0}))],
-        )
+        rows = [empty(CountedRecords, {"rows": 0})]
+        spans = [(empty(DepthReads, {"reads": 0}), empty(Spans, {"spans": 0}))]
         with self.tables.borrow() as tables:
             for records in stretch.records:
                 rows.append(count_rows(records, place, self._letters_of(records, stretch.window), tables))

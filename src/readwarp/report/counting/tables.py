@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
 from numpy import ndarray
 
 from readwarp.rules.flags import FLAGS
@@ -16,7 +15,6 @@ CONTENTS = 200  # classes of GC content
 LONGEST_GAP, LARGEST_INSERT = 300, 8000
 DEEPEST = 1000
 QUALITIES, CODES = 256, 16  # base qualities; BAM codes
-QUALITY_CLASSES = 3  # MAPQ of 0, below flags.SURE, others
 INWARD, OUTWARD, OTHER = range(3)  # orientations of pairs
 NEITHER, FIRST, LAST, BOTH = range(4)  # segments of a read: first and last read of a template; single reads are first
 PRIMARY = 4  # added to the segment of primary records
@@ -27,44 +25,24 @@ class Tables(NamedTuple):
     """Sums over records. Cycles count in the order of sequencing. `kept`: not secondary, and with bases.
 
     Tables by cycle have the cycles as their last axis, so the cells that a read adds to are close together.
+    Quality classes: MAPQ of 0, below flags.SURE, others.
     """
 
-    records: Annotated[ndarray, "int64 [2, 2, 3, 4096]"]  # kept or not, mate elsewhere, quality class, flag
-    bases: Annotated[ndarray, "int64 [4096]"]  # bases of kept records, by flag
+    records: Annotated[ndarray, f"int64 [2, 2, 3, {FLAGS}]"]  # kept or not, mate elsewhere, quality class, flag
+    bases: Annotated[ndarray, f"int64 [{FLAGS}]"]  # bases of kept records, by flag
     placed: Annotated[ndarray, "int64 [contigs + 1, 2]"]  # mapped and unmapped records of each contig; without one
     checksums: Annotated[ndarray, "uint64 [3]"]  # CRC-32 of names, bases, qualities
     sums: Annotated[ndarray, "int64 [3]"]
-    mapping_qualities: Annotated[ndarray, "int64 [256]"]
-    contents: Annotated[ndarray, "int64 [2, 200]"]  # GC of first and last reads
-    lengths: Annotated[ndarray, "int64 [2, 4, 1000]"]  # supplementary or primary, segment, length with hard clips
-    letters: Annotated[ndarray, "int64 [2, 2, 16, 1000]"]  # first or last, strand, BAM code, cycle
-    qualities: Annotated[ndarray, "int64 [2, 256, 1000]"]  # first or last, quality, cycle
-    mismatches: Annotated[ndarray, "int64 [1000, 257]"]  # cycle; N in the read, then by quality
-    gap_cycles: Annotated[ndarray, "int64 [1000, 4]"]  # insertions of first and last reads, deletions of both
-    gap_lengths: Annotated[ndarray, "int64 [302, 2]"]  # insertions, deletions; the last row has longer ones
-    insert_sizes: Annotated[ndarray, "int64 [8001, 3]"]  # by orientation
-    depths: Annotated[ndarray, "int64 [1002]"]  # reference bases covered 0, 1, ... 1000 times, and more often
-
-
-def make_tables(contigs: int) -> Tables:
-    """Return zeros; unused pages of memory are never touched."""
-    return Tables(
-        records=np.zeros((2, 2, QUALITY_CLASSES, FLAGS), np.int64),
-        bases=np.zeros(FLAGS, np.int64),
-        placed=np.zeros((contigs + 1, 2), np.int64),
-        checksums=np.zeros(3, np.uint64),
-        sums=np.zeros(3, np.int64),
-        mapping_qualities=np.zeros(QUALITIES, np.int64),
-        contents=np.zeros((2, CONTENTS), np.int64),
-        lengths=np.zeros((2, 4, LONG), np.int64),
-        letters=np.zeros((2, 2, CODES, LONG), np.int64),
-        qualities=np.zeros((2, QUALITIES, LONG), np.int64),
-        mismatches=np.zeros((LONG, QUALITIES + 1), np.int64),
-        gap_cycles=np.zeros((LONG, 4), np.int64),
-        gap_lengths=np.zeros((LONGEST_GAP + 2, 2), np.int64),
-        insert_sizes=np.zeros((LARGEST_INSERT + 1, 3), np.int64),
-        depths=np.zeros(DEEPEST + 2, np.int64),
-    )
+    mapping_qualities: Annotated[ndarray, f"int64 [{QUALITIES}]"]
+    contents: Annotated[ndarray, f"int64 [2, {CONTENTS}]"]  # GC of first and last reads
+    lengths: Annotated[ndarray, f"int64 [2, 4, {LONG}]"]  # supplementary or primary, segment, length with hard clips
+    letters: Annotated[ndarray, f"int64 [2, 2, {CODES}, {LONG}]"]  # first or last, strand, BAM code, cycle
+    qualities: Annotated[ndarray, f"int64 [2, {QUALITIES}, {LONG}]"]  # first or last, quality, cycle
+    mismatches: Annotated[ndarray, f"int64 [{LONG}, {QUALITIES + 1}]"]  # cycle; N in the read, then by quality
+    gap_cycles: Annotated[ndarray, f"int64 [{LONG}, 4]"]  # insertions of first and last reads, deletions of both
+    gap_lengths: Annotated[ndarray, f"int64 [{LONGEST_GAP + 2}, 2]"]  # insertions, deletions; last row: longer ones
+    insert_sizes: Annotated[ndarray, f"int64 [{LARGEST_INSERT + 1}, 3]"]  # by orientation
+    depths: Annotated[ndarray, f"int64 [{DEEPEST + 2}]"]  # reference bases covered 0, 1, ... 1000 times, and more often
 
 
 class CountedRecords(NamedTuple):
