@@ -2,7 +2,6 @@
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
 from numpy import ndarray
 
 from readwarp.device.gather import gathers
@@ -16,12 +15,6 @@ class SeedHits(NamedTuple):
     repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out because they are too frequent in the reference
     settled: Annotated[ndarray, "uint8 [reads]"]  # 1: places without hits are worse than the best by the margin
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
-
-    @classmethod
-    def none(cls, reads: int) -> "SeedHits":
-        """Return hits of this many reads, without anchors."""
-        offsets, repetitive = np.zeros(reads + 1, np.int64), np.zeros(reads, np.int32)
-        return cls(np.empty(0, np.uint64), offsets, repetitive, np.zeros(reads, np.uint8), np.zeros(reads, np.uint8))
 
 
 class Chains(NamedTuple):

@@ -1,10 +1,8 @@
 """Counts of reads and records, batch by batch, including those of `samtools flagstat`."""
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy import ndarray
 
+from readwarp.device.rows import to_host
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
@@ -30,25 +28,14 @@ COUNTERS = {  # counters of samtools flagstat
 }
 
 
-class RecordFacts(NamedTuple):
-    """Columns of `AlignmentBatch` that are counted."""
-
-    flag: ndarray
-    contig: ndarray
-    mate_contig: ndarray
-    mapping_quality: ndarray
-
-    @classmethod
-    def of(cls, records: AlignmentBatch) -> "RecordFacts":
-        return cls(*(getattr(records, name) for name in cls._fields))
-
-
-def count(reads: ReadBatch, aligned: ReadBatch, rows: RecordFacts, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the trimmed reads; longest: maximum read length."""
+def count(reads: ReadBatch, aligned: ReadBatch, records: AlignmentBatch, longest: int, metrics: Metrics) -> None:
+    """Add a batch to the counters. aligned: the trimmed reads; records: on either side; longest: bases of a read."""
+    facts = to_host((records.flag, records.contig, records.mate_contig, records.mapping_quality))
+    flag, contig, mate_contig, mapping_quality = facts
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))
-    masks = flagstat_masks(rows.flag, rows.contig != rows.mate_contig, rows.mapping_quality >= SURE)
+    masks = flagstat_masks(flag, contig != mate_contig, mapping_quality >= SURE)
     for name, counter in COUNTERS.items():
         if counter != "duplicates":  # marked later
             metrics.count(counter, int(np.count_nonzero(masks[name])))

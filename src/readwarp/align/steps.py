@@ -130,9 +130,8 @@ def make_records(
             shown = there if shown is aligned else index.backend.to_device(shown)
             context = index.backend.to_device(replace(context, genome=index.bases))
         alignments = records.build(shown, there.read_offsets, traced, context, parameters)
-        facts, statuses = to_host((flagstat.RecordFacts.of(alignments), statuses))
-    flagstat.count(reads, aligned, facts, parameters.longest_single, metrics)
-    count_statuses(statuses, metrics)
+    flagstat.count(reads, aligned, alignments, parameters.longest_single, metrics)
+    count_statuses(to_host(statuses), metrics)
     return shown, alignments
 
 

@@ -24,7 +24,7 @@ from readwarp.config import LongSeedParameters
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
-from readwarp.ragged import replace
+from readwarp.ragged import empty, replace
 
 PIECE = 1 << 14  # bases sketched at once
 
@@ -36,7 +36,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
     pieces = -(-lengths // PIECE)
     room = int(max_syncmers(lengths, p.k, p.t).sum() + pieces.sum()) + 1  # each piece may round up
     seeds = Seeds.room(n, room, entries)
-    hits = SeedHits.none(n)
+    hits = empty(SeedHits, {"reads": n, "anchors": 0}, np.zeros)
     scratch, mask = scratch_of(PIECE + p.k), np.uint64((1 << parameters.sampling_bits) - 1)
     sketch_reads(reads, Shape.of(p), (mask, longest), scratch, seeds)
     look_up(np.arange(seeds.offsets[-1]), seeds, entries)

@@ -70,7 +70,7 @@ def find_some(
     last = seeds.offsets[-1]
     look_up(np.arange(last), seeds, entries)
     room = int(np.minimum(seeds.entries[:last], FEW).sum()) + weak.rows.size * 2 * KEPT
-    hits = replace(SeedHits.none(weak.rows.size), anchors=np.empty(room, np.uint64))
+    hits = empty(SeedHits, {"reads": weak.rows.size, "anchors": room}, np.zeros)
     rules = p.k, parameters.seed.max_hits, p.k - p.s + 1
     runs = repeats.runs if weak.has_run.any() else Runs(*np.zeros((2, 1, 1), np.int64))
     gather(spelled, firsts, weak, seeds, entries, runs, rules, hits)

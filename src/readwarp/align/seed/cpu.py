@@ -55,7 +55,7 @@ def find_seeds(
     lengths = np.diff(reads.read_offsets)
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
     seeds = Seeds.room(n, room, entries)
-    hits = SeedHits.none(n)
+    hits = empty(SeedHits, {"reads": n, "anchors": 0}, np.zeros)
     sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
     rows = np.empty(room, np.int64)
     settled, caps = hits.settled, np.empty(n, np.int64)

@@ -11,6 +11,7 @@ from helpers.seeding import planned
 from readwarp.align.batches import LongChains, SeedHits
 from readwarp.align.long.chain.cpu import chain_hits
 from readwarp.config import LongChainParameters
+from readwarp.ragged import empty
 
 K, LOOKBACK, DENSE_LOOKBACK, NEAR = 20, 64, 1024, 256
 CONTIGS = np.array([0, 30_000, 200_000, 5_000_000_000], np.int64)
@@ -20,7 +21,7 @@ Anchor = tuple[int, int, int]  # strand, reference, query
 def hits_of(reads: list[list[Anchor]]) -> SeedHits:
     anchors = [s << 63 | r << 24 | q for read in reads for s, r, q in sorted(read)]
     offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
-    return SeedHits.none(len(reads))._replace(anchors=np.array(anchors, np.uint64), anchor_offsets=offsets)
+    return empty(SeedHits, {}, np.zeros, anchors=np.array(anchors, np.uint64), anchor_offsets=offsets)
 
 
 def chained(*reads: list[Anchor], **parameters) -> list[list[tuple[int, list[Anchor]]]]:
