@@ -52,14 +52,13 @@ class Preparer:
 
         libraries: those of this preparer, on a card if the records are.
         """
-        reach = 0
         if self.sort == "none":
-            return Prepared(to_host(records), None, reach)
+            return Prepared(to_host(records))
         if self.sort == "name":
             records = to_host(records)
         order = ORDERS[self.sort](records, 0)
         if self.libraries is None:
-            records = gather(records, order, 0)
+            records, reach = gather(records, order, 0), 0
         else:
             records, reach = sign(records, order, libraries or self.libraries, self.by_umi)
         records = to_host(records)
@@ -126,9 +125,8 @@ class AlignmentWriter(Writer):
         self._preparer = finish.preparer(header)
         self.prepare = self._preparer.prepare
         self._reach = 0
-        self._sorter: Sorter | None = None
-        if finish.sort != "none":
-            self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
+        skip = self._preparer.skip
+        self._sorter = None if finish.sort == "none" else Sorter(finish.sort, finish.memory, threads, skip)
         shown = "" if self.format == "paf" else header
         compress = 0 if self.text else finish.compressor or threads
         self._file = EncodedFile(path, shown, self.text, compress, reference, finish.write_index)
