@@ -10,7 +10,6 @@ depend on window borders or threads.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -236,16 +235,12 @@ def weigh_regions(
 
     def compare_with(haplotypes: Haplotypes) -> WeighedReads:
         with metrics.time("pairhmm"):
-            return compare(regions, haplotypes, usable, sites, steps.platform.gaps, steps.log_likelihoods)
-
-    def compare_more(haplotypes: Haplotypes) -> WeighedReads:
-        more = compare_with(haplotypes)
-        counts.count_pairs(metrics, more, window)
-        return more
+            compared = compare(regions, haplotypes, usable, sites, steps.platform.gaps, steps.log_likelihoods)
+        counts.count_pairs(metrics, compared, window)
+        return compared
 
     weighed = compare_with(haplotypes)
     counts.count_regions(metrics, weighed, window)
-    counts.count_pairs(metrics, weighed, window)
     with metrics.time("alleles"):
         odds = np.empty(0)
         if here.sides:
@@ -254,7 +249,7 @@ def weigh_regions(
             odds, *_ = take_sides(here.sides, own, steps.samples)
         assumed = Copies(copies, odds, steps.model.are_fractions)
         asked = forced_variants(sites)
-        regional, likelihoods, phase, left_out = weigh_haplotypes(weighed, compare_more, reads, around, assumed, asked)
+        regional, likelihoods, phase, left_out = weigh_haplotypes(weighed, compare_with, reads, around, assumed, asked)
     if not_tried:
         left_out += set(not_tried).difference(*variants_of(haplotypes))
     here.limited.extend((*limits_of(weighed), limit_of(left_out)))
@@ -286,13 +281,11 @@ def link_window(steps: CallSteps, window: Place, max_bases: int | None) -> Links
 
 def pileups(steps: CallSteps, piled: Piled, noted: list[ndarray]) -> Iterator[Pileup]:
     """Yield the pileup of each sample's reads. Each sample's depth is added to `noted`."""
-    reads = piled.reads
-    order = np.argsort(reads.sample, kind="stable")
-    bounds = np.searchsorted(reads.sample[order], np.arange(steps.samples + 1)).tolist()
-    for first, stop in pairwise(bounds):
+    for sample in range(steps.samples):
         own = piled.pileup
         if steps.samples > 1:
-            own = count_window(take(reads, "reads", order[first:stop]), piled.around, steps.parameters)
+            reads = take(piled.reads, "reads", np.flatnonzero(piled.reads.sample == sample))
+            own = count_window(reads, piled.around, steps.parameters)
         noted.append(note_depth(own))
         yield own
 

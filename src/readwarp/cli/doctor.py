@@ -103,19 +103,14 @@ def describe_software() -> list[tuple[str, str]]:
 
     versions, kernels = machine.library_versions(), count_kernels()
     content = counted(kernels, "kernel") if kernels else "empty: the first run compiles"
+    kept = kept_indexes()
+    size = f"{len(kept)} indexes, {readable(sum(path.stat().st_size for path in kept))}" if kept else "empty"
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version}" for name, version in versions.items() if version)),
         ("kernel cache", f"{', '.join(map(str, folders()))} ({content}, for {current_level().name})"),
-        ("index cache", f"{cache_folder()} ({describe_kept(kept_indexes())})"),
+        ("index cache", f"{cache_folder()} ({size})"),
     ]
-
-
-def describe_kept(indexes: list[Path]) -> str:
-    """Describe the number of indexes and their size."""
-    if not indexes:
-        return "empty"
-    return f"{len(indexes)} indexes, {readable(sum(path.stat().st_size for path in indexes))}"
 
 
 def advise(driver: Driver | str, problems: Sequence[str | None]) -> list[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
+from readwarp.config.declare import chosen
+from readwarp.config.options import RecordOptions
 
 ENDINGS = (".g.vcf.gz", ".vcf.gz", ".g.vcf", ".vcf", ".bcf", ".bam", ".cram", ".sam")
 CONSENSUS = re.compile(r"^readwarp consensus |\bCall\w*ConsensusReads\b")  # commands in @PG
@@ -68,9 +70,7 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
     wanted = *_marking(options, found, preset), "--write-index"
     if getattr(options, "part", None):
         return f"when all parts are there: readwarp merge PARTS -o sample.bam {' '.join(wanted)}"
-    is_sorted = options.sort == "coordinate" or (
-        options.sort is None and (options.mark_duplicates or options.write_index)
-    )
+    is_sorted = chosen(RecordOptions(), vars(options)).order == "coordinate"
     stem = _stem(path)
     if preset not in CALLED_PRESETS:
         return ""

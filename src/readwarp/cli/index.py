@@ -14,10 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.ending import conclude
-    from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
     from readwarp.index.api import make_job, run_index
 
     with CommandReporter(options) as reporter:
-        job = make_job(options.reference, options.output, pick_keywords(options, IndexOptions))
+        job = make_job(options.reference, options.output, shared.pick_keywords(options, IndexOptions))
         conclude(options, run_index(job, reporter).paths)

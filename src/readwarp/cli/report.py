@@ -14,11 +14,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.ending import conclude
-    from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
     from readwarp.report.api import run_report
 
-    given = pick_keywords(options, ReportOptions)
+    given = shared.pick_keywords(options, ReportOptions)
     with CommandReporter(options) as reporter:
         result = run_report(options.folders, options.output, given, options.command_line, reporter)
         conclude(options, result.paths)

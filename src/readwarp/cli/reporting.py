@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from errno import ELOOP
 from functools import cache, cached_property
 from pathlib import Path
@@ -93,11 +93,9 @@ class CommandReporter(Reporter):
         with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
             yield meter
 
-    @contextmanager
-    def kernels(self) -> Iterator[Meter]:
+    def kernels(self) -> AbstractContextManager[Meter]:
         """Yield a bar of the kernels being compiled, from the first one on, else a log line every ten seconds."""
-        with _show_kernels() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
-            yield meter
+        return _show_kernels() if self.bars else nullcontext(_LogLines("compiling", "kernels"))
 
 
 def check_beside(name: str, options: argparse.Namespace) -> None:

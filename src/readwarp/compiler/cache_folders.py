@@ -59,9 +59,7 @@ def shared_levels() -> frozenset[str]:
 def own_folders() -> tuple[Path, ...]:
     """Return the user's folders to look in, up to the one that can be written, which need not exist yet."""
     found = list[Path]()
-    for folder in _candidates():
-        if not _is_trusted(folder):
-            continue
+    for folder in filter(_is_trusted, _candidates()):
         found.append(folder)
         if _is_writable(folder):
             break

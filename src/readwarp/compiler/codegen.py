@@ -80,14 +80,12 @@ def compile_kernel(part: KernelPart, signature: str) -> MachineCode:
         library.add_linking_library(made.library)
         library.add_linking_library(rtsys.library)  # for the wrapper
         load_extensions()  # makes the symbols known to LLVM
-        object_code = library.emit()
-        constants = tuple(constant.str for constant in made.environment.consts)
         return MachineCode(
             symbol=made.fndesc.llvm_cpython_wrapper_name,
             environment=target.get_env_name(made.fndesc),
-            constants=constants,
-            needs=tuple(library.undefined()),
-            object_code=object_code,
+            constants=tuple(constant.str for constant in made.environment.consts),
+            object_code=library.emit(),
+            needs=tuple(library.undefined()),  # by the module that this has optimised
         )
 
 

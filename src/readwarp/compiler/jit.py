@@ -11,8 +11,6 @@ from ast import literal_eval
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
-from importlib import import_module
-from operator import attrgetter
 from threading import RLock
 from typing import Any
 
@@ -20,7 +18,7 @@ from readwarp.compiler import kernel_cache
 from readwarp.compiler.levels import Level, current_level
 from readwarp.compiler.loader import load
 from readwarp.compiler.machine_code import MachineCode
-from readwarp.compiler.signature import key_of, signature_of, types_of
+from readwarp.compiler.signature import find_named, key_of, signature_of, types_of
 from readwarp.errors import ReadwarpError
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
@@ -120,13 +118,9 @@ def obtain(name: str, signature: str, level: Level, make: Callable[[], MachineCo
 def kernel_of(name: str) -> Any:
     """Return the kernel of this name: `module:name`, or `module:factory(options)` for one that a factory makes."""
     name, _, options = name.removesuffix(")").partition("(")
-    given = (_named(text) if ":" in text else literal_eval(text) for text in options.split(",") if text)
-    return _named(name)(*given) if options else _named(name)
-
-
-def _named(name: str) -> Any:
-    module, _, path = name.partition(":")
-    return attrgetter(path)(import_module(module))
+    given = (find_named(text) if ":" in text else literal_eval(text) for text in options.split(",") if text)
+    found = find_named(name)
+    return found(*given) if options else found
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from readwarp.compiler.cache_folders import release_of, shared_levels
 from readwarp.errors import DeviceError, UsageError
+from readwarp.system.cgroups import read_text
 
 VARIABLE = "READWARP_LEVEL"
 CPUINFO = Path("/proc/cpuinfo")
@@ -134,9 +135,5 @@ def can_compile(level: Level) -> bool:
 @cache
 def cpu_flags() -> frozenset[str]:
     """Return the flags of the first processor; none if /proc cannot be read."""
-    try:
-        text = CPUINFO.read_text()
-    except OSError:
-        return frozenset()
-    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    line = re.search(r"^(?:flags|Features)\s*:(.*)$", read_text(CPUINFO), re.MULTILINE)
     return frozenset(line[1].split() if line else ())

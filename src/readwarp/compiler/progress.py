@@ -60,21 +60,15 @@ def to_stderr(line: str) -> None:
     print(f"readwarp: {line}", file=sys.stderr, flush=True)
 
 
-class Compilation:
-    """Counter of compiled kernels."""
-
-    def __init__(self, started: Callable[[str, int], None]) -> None:
-        self.kernels, self._started = 0, started
-
-    def hear(self, kernel: str, signature: str, seconds: float | None) -> None:
-        if seconds is None:
-            self.kernels += 1
-            self._started(re.split("[:.]", kernel)[-1], self.kernels)
-
-
 @contextmanager
-def watch(started: Callable[[str, int], None]) -> Iterator[Compilation]:
-    """Call `started(name, number)` before each kernel is compiled within the block."""
-    compilation = Compilation(started)
-    with jit.listen(compilation.hear):
-        yield compilation
+def watch(started: Callable[[str, int], None]) -> Iterator[list[str]]:
+    """Call `started(name, number)` before each kernel is compiled within the block; yield their names so far."""
+    names: list[str] = []
+
+    def hear(kernel: str, signature: str, seconds: float | None) -> None:
+        if seconds is None:
+            names.append(re.split("[:.]", kernel)[-1])
+            started(names[-1], len(names))
+
+    with jit.listen(hear):
+        yield names

@@ -73,9 +73,14 @@ def _class_text(kind: type) -> str:
 def class_of(name: str) -> type:
     """Return the named-tuple class that a signature names."""
     if name not in _classes:
-        module, _, path = name.partition(":")
-        _classes[name] = attrgetter(path)(import_module(module))
+        _classes[name] = find_named(name)
     return _classes[name]
+
+
+def find_named(text: str) -> Any:
+    """Import what `module:name` names."""
+    module, _, path = text.partition(":")
+    return attrgetter(path)(import_module(module))
 
 
 def types_of(signature: str) -> list[Any]:

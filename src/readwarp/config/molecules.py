@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from readwarp.config.align import MAX_QUALITY
 from readwarp.config.declare import Checked, option
 from readwarp.errors import UsageError
+
+QUALITY: dict[str, Any] = {"metavar": "Q", "least": 0, "most": MAX_QUALITY}
+ERROR: dict[str, Any] = {"metavar": "Q", "least": 1, "most": MAX_QUALITY}
+SHARE: dict[str, Any] = {"metavar": "X", "least": 0, "most": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +30,20 @@ class ConsensusParameters(Checked):
         "--max-reads-per-strand",
         kind="count",
     )
-    min_input_base_quality: int = option(
-        10, "ignore input bases with quality < Q", metavar="Q", least=0, most=MAX_QUALITY
-    )
-    error_rate_pre_umi: int = option(
-        45, "Phred-scaled error rate before the UMI was attached", metavar="Q", least=1, most=MAX_QUALITY
-    )
-    error_rate_post_umi: int = option(
-        40, "Phred-scaled error rate between attaching the UMI and sequencing", metavar="Q", least=1, most=MAX_QUALITY
-    )
+    min_input_base_quality: int = option(10, "ignore input bases with quality < Q", **QUALITY)
+    error_rate_pre_umi: int = option(45, "Phred-scaled error rate before the UMI was attached", **ERROR)
+    error_rate_post_umi: int = option(40, "Phred-scaled error rate between attaching the UMI and sequencing", **ERROR)
     overlapping: bool = option(
         True, "first reconcile the bases that both mates cover [yes]", keyword="consensus_call_overlapping_bases"
     )
-    min_consensus_base_quality: int = option(
-        2, "mask (N) bases with quality < Q", metavar="Q", least=0, most=MAX_QUALITY
-    )
+    min_consensus_base_quality: int = option(2, "mask (N) bases with quality < Q", **QUALITY)
     max_read_error_rate: float = option(
-        1.0,
-        "drop reads if more than this fraction of their bases differs from the consensus",
-        metavar="X",
-        least=0,
-        most=1,
+        1.0, "drop reads if more than this fraction of their bases differs from the consensus", **SHARE
     )
     max_base_error_rate: float = option(
-        1.0, "mask bases (N) on which more than this fraction of the reads differs", metavar="X", least=0, most=1
+        1.0, "mask bases (N) on which more than this fraction of the reads differs", **SHARE
     )
-    max_no_calls: float = option(1.0, "drop reads with more than this fraction of N", metavar="X", least=0, most=1)
+    max_no_calls: float = option(1.0, "drop reads with more than this fraction of N", **SHARE)
     strand_agreement: bool = option(
         False, "mask (N) bases on which the strands differ (--duplex)", keyword="require_single_strand_agreement"
     )
@@ -61,7 +54,7 @@ class ConsensusParameters(Checked):
             raise UsageError("--min-reads takes one number, or up to three with --duplex: TOTAL,LARGER,SMALLER")
         if list(self.fewest) != sorted(self.fewest, reverse=True) or self.fewest[0] < 1 or self.limits[2] < 0:
             raise UsageError("--min-reads: values must be at least 1 and must not increase")
-        if self.max_reads is not None and self.max_reads < self.limits[0 if not self.duplex else 1]:
+        if self.max_reads is not None and self.max_reads < self.limits[1]:
             raise UsageError("--max-reads must be at least --min-reads")
 
     @property

@@ -55,11 +55,8 @@ def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[DuplicateWindo
             if records is not None and held[-1].last <= last + near and last < UNPLACED_KEY:
                 break  # the next ones may lie near it
             own, held = [piece.records for piece in held[:number]], held[number:]
-            yield DuplicateWindow(
-                before, own, [part for piece in held if len(part := _up_to(piece.records, last + near))]
-            )
-            near_end = [_from(part, last - near) for part in (*before, *own)] if last < UNPLACED_KEY else []
-            before = [part for part in near_end if len(part)]
+            yield DuplicateWindow(before, own, _between((piece.records for piece in held), last, last + near))
+            before = _between((*before, *own), last - near, last) if last < UNPLACED_KEY else []
 
 
 class _Piece(NamedTuple):
@@ -68,12 +65,10 @@ class _Piece(NamedTuple):
     last: int
 
 
-def _up_to(records: Encoded, key: int) -> Encoded:
-    return take(records, "records", slice(0, find_key(records, SKIP, key + 1)))
-
-
-def _from(records: Encoded, key: int) -> Encoded:
-    return take(records, "records", slice(find_key(records, SKIP, key), None))
+def _between(parts: Iterable[Encoded], first: int, last: int) -> list[Encoded]:
+    """Return the records with these keys and those between, without empty parts."""
+    rows = ((part, *(find_key(part, SKIP, key) for key in (first, last + 1))) for part in parts)
+    return [take(part, "records", slice(start, stop)) for part, start, stop in rows if start < stop]
 
 
 class Marked(NamedTuple):

@@ -24,7 +24,7 @@ from readwarp.formats.alignments.stored import records_in
 from readwarp.formats.common.bgzf import decompress_into
 from readwarp.formats.common.text import put_copy
 from readwarp.formats.common.writing import writing_temporary
-from readwarp.ragged import concatenate, offsets_of, take
+from readwarp.ragged import concatenate, offsets_of, replace, take
 
 IN_MEMORY = 1 << 14  # bytes of a frame
 GZIP = 31  # zlib's window bits, with the gzip header
@@ -33,7 +33,7 @@ GZIP = 31  # zlib's window bits, with the gzip header
 class Frames(NamedTuple):
     heads: Encoded
     sizes: Annotated[ndarray, "int64 [frames]"]  # bytes
-    rows: Annotated[ndarray, "int64 [frames + 1]"]  # the frame's first record; at the end the last frame's end
+    rows: Annotated[ndarray, "int64 [frames + 1] of records"]  # the frame's first; at the end the last frame's end
 
 
 class Run(Protocol):
@@ -56,11 +56,8 @@ def frames_of(records: Encoded, skip: int, size: int) -> Frames:
 
 def join_frames(parts: Sequence[Frames]) -> Frames:
     """Join the frames of a run's parts."""
-    return Frames(
-        concatenate([part.heads for part in parts], "records"),
-        np.concatenate([part.sizes for part in parts]),
-        offsets_of(np.concatenate([np.diff(part.rows) for part in parts])),
-    )
+    heads = concatenate([part.heads for part in parts], "records")
+    return replace(concatenate(parts, "frames"), heads=heads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,7 @@ class ResumableWriter(Writer):
     def complete(self) -> None:
         self._finish_segment()
         with self._writer() as writer, ThreadPoolExecutor(self._threads, "prepare") as pool:
-            read = _read_text if self.text else _read_records
-            batches = (records for path in self._segments.paths for records in read(path))
+            batches = (records for path in self._segments.paths for records in _read(path, self.text))
             for batch in map_ahead(pool, writer.prepare, batches, self._threads + 1):
                 writer.add(batch)
         self.duplicates, self.families = writer.duplicates, writer.families
@@ -191,14 +190,11 @@ class ResumableWriter(Writer):
             self._segments.partial.unlink(missing_ok=True)
 
 
-def _read_records(path: Path) -> Iterator[Encoded]:
-    """Yield the BAM records of a segment."""
+def _read(path: Path, is_text: bool) -> Iterator[Encoded]:
+    """Yield the contents of a segment: SAM text, or BAM records."""
     with igzip.open(path, "rb") as file:
-        yield from read_templates(str(path), partial(fill, file))
-
-
-def _read_text(path: Path) -> Iterator[Encoded]:
-    """Yield the text of a segment."""
-    with igzip.open(path, "rb") as file:
-        while data := file.read(CHUNK):
-            yield Encoded(np.frombuffer(data, np.uint8), np.array([0, len(data)]))
+        if is_text:
+            while data := file.read(CHUNK):
+                yield Encoded(np.frombuffer(data, np.uint8), np.array([0, len(data)]))
+        else:
+            yield from read_templates(str(path), partial(fill, file))

@@ -13,16 +13,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.finish.order import ORDERS, Order, gather
-from readwarp.finish.runs import FileRun, MemoryRun, Packed, Run, pack
+from readwarp.finish.runs import FileRun, MemoryRun, Run, pack
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import concatenate, take
 from readwarp.system.ahead import map_ahead
+
+T = TypeVar("T")
 
 MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output merged at once
 MAX_FRAME, MIN_FRAME = 1 << 18, 1 << 16  # bytes per frame in a file
@@ -77,7 +79,7 @@ class Sorter:
         """Yield all records in order, piece by piece; the sorter is empty afterwards."""
         self._wait()
         runs: list[Run] = [*(run for _, run in self._files), *self._batches]
-        with closing(map_ahead(self._pool, self._merger(runs), self._stretches(runs), self._threads + 1)) as pieces:
+        with closing(self._merged(runs, lambda piece: piece)) as pieces:
             yield from pieces
         self.close()
 
@@ -109,19 +111,17 @@ class Sorter:
             level += 1
 
     def _write(self, runs: Sequence[Run]) -> FileRun:
-        merge = self._merger(runs)
-
-        def merge_packed(stretch: "MergeStretch") -> Packed:
-            return pack(merge(stretch), self._skip, self._sizes.frame)
-
-        with closing(map_ahead(self._pool, merge_packed, self._stretches(runs), self._threads + 1)) as pieces:
+        with closing(self._merged(runs, lambda piece: pack(piece, self._skip, self._sizes.frame))) as pieces:
             return FileRun.write(pieces, self._skip)
 
-    def _merger(self, runs: Sequence[Run]) -> "Callable[[MergeStretch], Encoded]":
-        return lambda stretch: merge_stretch(runs, stretch, self._order, self._skip)
+    def _merged(self, runs: Sequence[Run], finish: Callable[[Encoded], T]) -> Generator[T]:
+        """Merge runs, and yield finish(piece) of each piece in order; threads do both."""
+        stretches = stretches_of(runs, self._order, self._skip, self._sizes.piece)
 
-    def _stretches(self, runs: Sequence[Run]) -> "Iterator[MergeStretch]":
-        return stretches_of(runs, self._order, self._skip, self._sizes.piece)
+        def merge(stretch: MergeStretch) -> T:
+            return finish(merge_stretch(runs, stretch, self._order, self._skip))
+
+        return map_ahead(self._pool, merge, stretches, self._threads + 1)
 
 
 class MergeCut(NamedTuple):
@@ -145,15 +145,14 @@ def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Ite
     if not numbers.sum():
         return
     heads = order(concatenate([run.frames.heads for run in runs], "records"), skip)
-    run_of = np.repeat(np.arange(numbers.size), numbers)[heads]
-    frame_of = heads - np.repeat(np.cumsum(numbers) - numbers, numbers)[heads]
+    run_of = np.append(np.repeat(np.arange(numbers.size), numbers)[heads], -1)  # -1: the end
+    frame_of = np.append(heads - np.repeat(np.cumsum(numbers) - numbers, numbers)[heads], -1)
     before = np.cumsum(np.concatenate([run.frames.sizes for run in runs])[heads])
     firsts = np.unique(np.searchsorted(before, np.arange(0, before[-1], size), side="right"))  # heads at which to cut
-    counts, start = np.zeros_like(numbers), MergeCut(np.zeros_like(numbers), int(run_of[0]), int(frame_of[0]))
+    start = MergeCut(np.zeros_like(numbers), int(run_of[0]), int(frame_of[0]))
     for first, after in pairwise([*firsts.tolist(), heads.size]):
-        counts = counts + np.bincount(run_of[first:after], minlength=numbers.size)
-        is_last = after == heads.size
-        stop = MergeCut(counts, -1 if is_last else int(run_of[after]), -1 if is_last else int(frame_of[after]))
+        counts = start.before + np.bincount(run_of[first:after], minlength=numbers.size)
+        stop = MergeCut(counts, int(run_of[after]), int(frame_of[after]))
         yield MergeStretch(start, stop)
         start = stop
 

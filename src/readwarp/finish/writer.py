@@ -49,14 +49,13 @@ class Preparer:
 
     def prepare(self, records: Encoded) -> Prepared:
         """Sort records, and sign them, on their side, unless they go by name; return them on the host."""
-        reach = 0
         if self.sort == "none":
-            return Prepared(to_host(records), None, reach)
+            return Prepared(to_host(records))
         if self.sort == "name":
             records = to_host(records)
         order = ORDERS[self.sort](records, 0)
         if self.libraries is None:
-            records = gather(records, order, 0)
+            records, reach = gather(records, order, 0), 0
         else:
             libraries = to_side_of(records.data, self.libraries)
             records, reach = sign(records, order, libraries, self.by_umi)
@@ -124,9 +123,8 @@ class AlignmentWriter(Writer):
         self._preparer = finish.preparer(header)
         self.prepare = self._preparer.prepare
         self._reach = 0
-        self._sorter: Sorter | None = None
-        if finish.sort != "none":
-            self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
+        skip = self._preparer.skip
+        self._sorter = None if finish.sort == "none" else Sorter(finish.sort, finish.memory, threads, skip)
         shown = "" if self.format == "paf" else header
         compress = 0 if self.text else finish.compressor or threads
         self._file = EncodedFile(path, shown, self.text, compress, reference, finish.write_index)

@@ -251,7 +251,7 @@ def copy_runs(slots, offsets, runs, cigar):
 
 def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
     """Return (walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
-    workspace = current()
+    workspace, costs = current(), narrow(scheme.costs)
     number, plan = len(tasks.pairs), trace_plan.plan_trace(tasks, scheme, room)
     with workspace.frame():
         slots, warps, gains = workspace.on_card((plan.slots, plan.warps, trace_plan.gains_of(scheme.costs)))
@@ -262,10 +262,13 @@ def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndar
         for some in plan.rounds:
             with workspace.frame():
                 directions = workspace.empty(some.directions, np.int32)
-                _fill(some, slots, warps, gains, scheme, directions)
+                for words, first, last in some.words:
+                    fill = trace_kernel(words, scheme.mode, int(scheme.costs.gap_extend))
+                    launch = threads_for(WARP * (last - first), workspace)
+                    fill[launch](slots, warps[first:last], gains, costs, directions)
                 bounds = np.int32(some.begin), np.int32(some.stop)
                 walk_back[-(-(some.stop - some.begin) // WALKERS), WALKERS, workspace.stream](
-                    slots, warps, directions, bounds, narrow(scheme.costs), np.int32(scheme.mode), runs, walks
+                    slots, warps, directions, bounds, costs, np.int32(scheme.mode), runs, walks
                 )
         exclusive_scan(walks.runs, offsets, workspace)
         cigar = workspace.empty(plan.runs, np.uint32)
@@ -285,14 +288,3 @@ def room_of(most: int) -> int:
 def narrow(costs: Costs) -> Costs:
     """Convert the costs to int32, since kernels take Python's integers as 64 bits."""
     return Costs(*(np.int32(cost) for cost in costs))  # type: ignore[arg-type]
-
-
-def _fill(
-    some: trace_plan.TraceRound, slots: trace_plan.TraceSlots, warps: Any, gains: Any, scheme: Scheme, directions: Any
-) -> None:
-    """Compute the directions of the round's slots."""
-    workspace = current()
-    for words, first, last in some.words:
-        trace_kernel(words, scheme.mode, int(scheme.costs.gap_extend))[threads_for(WARP * (last - first), workspace)](
-            slots, warps[first:last], gains, narrow(scheme.costs), directions
-        )

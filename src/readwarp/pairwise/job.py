@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import chain, islice, repeat, zip_longest
@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import dnaio
+import numpy as np
 
 from readwarp.compiler.prepare import prepare
 from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.alignments.output import EncodedFile
+from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.limited import limited
-from readwarp.formats.common.output_file import ByteWriter, OutputFile
 from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import pairwise
 from readwarp.pairwise.results import Alignments
@@ -59,7 +61,7 @@ def run_pairwise(job: PairwiseJob) -> None:
 
     prepare("pairwise", job.threads)
 
-    def align(batch: list[tuple[Record, Record]]) -> str:
+    def align(batch: list[tuple[Record, Record]]) -> Encoded:
         queries, targets = [query for (_, query), _ in batch], [target for _, (_, target) in batch]
         try:
             found = pairwise(queries, targets, job.scoring, job.mode, job.traceback, job.device)
@@ -68,15 +70,20 @@ def run_pairwise(job: PairwiseJob) -> None:
             path, name = (job.queries, query) if error.argument == "queries" else (job.targets, target)
             raise InputError(path, error.reason.partition(";")[0], name) from None
         lines = _sam_lines if job.format == "sam" else _tsv_lines
-        return "".join(lines(batch, found))
+        text = np.frombuffer("".join(lines(batch, found)).encode(), np.uint8)
+        return Encoded(text, np.array([0, text.size]))
 
-    with locked(job.output), _output(job.output) as out, ThreadPoolExecutor(job.threads, "readwarp") as pool:
-        if job.format == "sam":
-            out.write(_sam_header(job).encode())
+    header = _sam_header(job) if job.format == "sam" else ""
+    path = None if job.output is None else str(job.output)
+    with (
+        locked(job.output),
+        EncodedFile(path, header, text=True, threads=0) as out,
+        ThreadPoolExecutor(job.threads, "readwarp") as pool,
+    ):
         batches = _batches(_pairs(job.queries, job.targets))
         while wave := list(islice(batches, job.threads)):
-            for text in pool.map(align, wave):
-                out.write(text.encode())
+            for lines in pool.map(align, wave):
+                out.write(lines)
 
 
 def _records(path: str) -> Iterator[Record]:
@@ -174,20 +181,3 @@ def _sam_header(job: PairwiseJob) -> str:
             raise InputError(job.targets, "SAM cannot tell targets of one name but different lengths apart", name)
     lines = [f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in lengths.items() if length]
     return "".join(["@HD\tVN:1.6\n", *lines, f"@PG\tID:readwarp\tPN:readwarp\tVN:{__version__}\tCL:{job.command}\n"])
-
-
-@contextmanager
-def _output(path: Path | None) -> Iterator[ByteWriter]:
-    """Open a file that gets its name only when complete; stdout, pipes and devices are written directly."""
-    file = OutputFile(None if path is None else str(path))
-    writer = ByteWriter(file.open(), 0, file.name)
-    try:
-        yield writer
-        writer.close()
-        file.finish()
-    except BaseException:
-        with suppress(OSError):  # a failure from before repeats itself
-            writer.abort()
-        raise
-    finally:
-        file.remove()

@@ -63,15 +63,11 @@ class KnownAlleles:
 
         Raises InputError.
         """
-        out = np.full(sites.deleted.size, np.nan)
         if len(sites) == 0:
-            return out
+            return np.empty(0)
         low, high = int(sites.position.min()), int(sites.begin.max()) + 1
-        places = frozenset(sites.begin.tolist())
-        known = dict(self._within(low, high + SPARE, bases, places))
-        for row, allele in enumerate(list_alleles(sites)):
-            out[row] = known.get(allele, np.nan)
-        return out
+        known = dict(self._within(low, high + SPARE, bases, frozenset(sites.begin.tolist())))
+        return np.array([known.get(allele, np.nan) for allele in list_alleles(sites)])
 
     def common(self, low: int, high: int, bases: Bases) -> CommonSites:
         """Return substitutions of [low, high) with a common allele; positions with two of them are left out.

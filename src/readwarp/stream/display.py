@@ -102,16 +102,11 @@ class TerminalBar(Bar):
 
 
 def open_bar(is_wanted: bool) -> Bar | None:
-    if is_notebook():
-        return NotebookBar()
-    return TerminalBar() if is_wanted else None
-
-
-def is_notebook() -> bool:
-    """Return whether this is a notebook cell: IPython runs, and has a kernel."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module else None
-    return getattr(shell, "kernel", None) is not None
+    if getattr(shell, "kernel", None) is not None:  # a notebook cell: IPython runs, and has a kernel
+        return NotebookBar()
+    return TerminalBar() if is_wanted else None
 
 
 def describe(progress: Progress) -> str:

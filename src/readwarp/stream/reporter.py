@@ -7,7 +7,7 @@ A job gets a `Reporter` and does not know who listens. This one reports to a Pyt
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -112,10 +112,9 @@ class Reporter:
         self.metrics.note(readwarp=__version__, command=command, date=started)
         self._tell, self._compiled, self._compile_seconds = progress, 0, 0.0
 
-    @contextmanager
-    def progress(self, what: str, unit: str) -> Iterator[Meter]:
+    def progress(self, what: str, unit: str) -> AbstractContextManager[Meter]:
         """Yield the meter of a stage."""
-        yield Meter(what, unit, self._tell)
+        return nullcontext(Meter(what, unit, self._tell))
 
     def prepare(self, command: str, threads: int, for_cards: "ForCards" = lambda _: {}) -> None:
         """Compile the kernels that a command needs, on cards too, and no folder has."""
@@ -132,9 +131,9 @@ class Reporter:
         from readwarp.compiler.progress import watch
 
         started = time.perf_counter()
-        with self.kernels() as meter, watch(meter.kernel) as compilation:
+        with self.kernels() as meter, watch(meter.kernel) as compiled:
             yield
-        self._note_compiled(compilation.kernels, time.perf_counter() - started)
+        self._note_compiled(len(compiled), time.perf_counter() - started)
 
     def _note_compiled(self, kernels: int, seconds: float) -> None:
         if kernels:
@@ -145,10 +144,9 @@ class Reporter:
             self.metrics.note(compiled_kernels=self._compiled, compile_seconds=round(self._compile_seconds, 1))
             logger.info("%s", done(kernels, seconds))
 
-    @contextmanager
-    def kernels(self) -> Iterator[Meter]:
+    def kernels(self) -> AbstractContextManager[Meter]:
         """Yield the meter of the kernels compiled in the block."""
-        yield Meter("compiling", "kernels", self._tell)
+        return nullcontext(Meter("compiling", "kernels", self._tell))
 
     def write_metrics(self, path: Path) -> None:
         """Write the metrics as JSON, with library versions and peak memory, worker processes included."""

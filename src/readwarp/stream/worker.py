@@ -63,19 +63,14 @@ def serve(state: object, end: socket, parent: int) -> None:
     _ends[:] = [end]
     gc.freeze()  # memory that the collector touches is copied
     heard = listen()
-    work: Callable[[Any, Any], Any] = _nothing
     with suppress(ConnectionError), watch(lambda *_: logger.info(UNFORESEEN)):
         while True:
             message = receive(end)
-            if isinstance(message, WorkerTask):
+            if isinstance(message, WorkerTask):  # the first message is one
                 work = message.function
                 continue
             send(end, answer(work, state, message, heard))
             heard.clear()
-
-
-def _nothing(state: object, item: object) -> None:
-    raise AssertionError("an item came before work")
 
 
 def listen() -> list[logging.LogRecord | Warned]:

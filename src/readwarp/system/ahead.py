@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from queue import Full, Queue
 from typing import Any, TypeVar
 
@@ -62,11 +63,9 @@ def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: th
 
     def put(entry: tuple[bool, Any]) -> bool:
         while not stopped.is_set():
-            try:
+            with suppress(Full):
                 waiting.put(entry, timeout=0.1)
                 return True
-            except Full:
-                continue
         return False
 
     end: BaseException | None = None

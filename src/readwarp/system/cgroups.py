@@ -37,20 +37,14 @@ def memory_limits() -> Iterator[int]:
 
 def _folders(controller: str) -> Iterator[Path]:
     """Yield the folders of the groups that this process is in, and of all groups around them."""
-    for names, path in _groups():
+    for line in read_text(PROCESS / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        names = controllers.split(",")  # [""]: version 2, for all controllers
         if controller not in names and names != [""]:
             continue
         for root, point in _mounts(names):
-            inner = path.relative_to(root) if path.is_relative_to(root) else Path()
-            folder = point / inner
+            folder = point / (Path(path).relative_to(root) if Path(path).is_relative_to(root) else "")
             yield from (each for each in (folder, *folder.parents) if each.is_relative_to(point))
-
-
-def _groups() -> Iterator[tuple[list[str], Path]]:
-    """Yield the controllers ([""]: version 2) and the path of each group of this process."""
-    for line in read_text(PROCESS / "cgroup").splitlines():
-        _, names, path = line.split(":", 2)
-        yield names.split(","), Path(path)
 
 
 def _mounts(names: list[str]) -> Iterator[tuple[Path, Path]]:

@@ -2,12 +2,19 @@
 
 import os
 import re
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
 from readwarp.system.cgroups import cpu_limits, memory_limits, read_text
 
 LIBRARIES = ("numba", "llvmlite", "numpy", "numba-cuda", "pysam", "dnaio", "isal", "biopython", "rich")
+SIMD = {  # by LLVM's names, widest first
+    "avx512bw": "AVX-512 (64 lanes of 8 bits)",
+    "avx2": "AVX2 (32 lanes of 8 bits)",
+    "neon": "NEON (16 lanes of 8 bits)",
+    "sse4.2": "SSE4.2 (16 lanes of 8 bits)",
+}
 
 
 def usable_threads() -> int:
@@ -64,26 +71,15 @@ def simd() -> str:
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
-    for feature, name in (
-        ("avx512bw", "AVX-512 (64 lanes of 8 bits)"),
-        ("avx2", "AVX2 (32 lanes of 8 bits)"),
-        ("neon", "NEON (16 lanes of 8 bits)"),
-        ("sse4.2", "SSE4.2 (16 lanes of 8 bits)"),
-    ):
-        if features.get(feature):
-            return name
-    return "none known"
+    return next((name for feature, name in SIMD.items() if features.get(feature)), "none known")
 
 
 def library_versions() -> dict[str, str | None]:
     """Return the version of each library, None if not installed."""
-    return {name: _version(name) for name in LIBRARIES}
-
-
-def _version(name: str) -> str | None:
     from importlib import metadata  # loads the mail parser
 
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+    versions: dict[str, str | None] = dict.fromkeys(LIBRARIES)
+    for name in LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions

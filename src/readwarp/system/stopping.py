@@ -43,7 +43,7 @@ def install() -> None:
 
 
 def ignore() -> None:
-    """Ignore signals from now on in this process, which is about to end: Python drops its handlers before that."""
+    """Ignore signals from now on. A process that is about to end does: Python drops its handlers before that."""
     for number in STOPS:
         signal.signal(number, signal.SIG_IGN)
 
@@ -94,8 +94,7 @@ def die_with_parent(parent: int) -> None:
     """End this process with its parent (PID), but not by signals to all processes of a job. Raises SystemExit."""
     import ctypes
 
-    for number in STOPS:
-        signal.signal(number, signal.SIG_IGN)
+    ignore()
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended in the meantime
         sys.exit(1)
