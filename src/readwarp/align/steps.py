@@ -96,7 +96,8 @@ def align_batch(
     Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
     with index.backend.frame():
-        return to_host(make_records(reads, index, sizes, parameters, metrics))
+        shown, alignments = to_host(make_records(reads, index, sizes, parameters, metrics))
+    return shown, alignments
 
 
 def prepare_batch(
