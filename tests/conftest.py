@@ -26,7 +26,7 @@ def pytest_addoption(parser):
     parser.addoption("--weekly", action="store_true", help="run the weekly tests too")
     parser.addoption(
         "--capabilities",
-        default="9.0,7.5",
+        default="9.0",
         help="compute capabilities of the emulated cards that the gpu tests run on, each in turn (without a GPU)",
     )
     parser.addoption("--fuzz-seed", type=int, help="of tests/fuzz, to repeat a run (default: a new one, printed)")

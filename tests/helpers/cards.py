@@ -11,7 +11,7 @@ from emulated_card import HAS_GPU
 
 HAS_CARDS = find_spec("numba_cuda") is not None and (HAS_GPU or find_spec("ziglang") is not None)
 IS_EMULATED = HAS_CARDS and not HAS_GPU  # without cards, tests marked `cards` and `gpu` are skipped
-CAPABILITIES = ("9.0", "7.5", "8.0", "12.0")  # of the emulated cards by number; the first two are those of .ci/run
+CAPABILITIES = ("9.0", "7.5", "8.0", "12.0")  # of the emulated cards by number; .ci/run takes the first
 two_cards = pytest.mark.skipif(
     HAS_GPU and len(list(Path("/dev").glob("nvidia[0-9]*"))) < 2, reason="there is one GPU; this is about two cards"
 )
