@@ -15,6 +15,7 @@ LOCAL, GLOBAL, SEMIGLOBAL = range(3)
 
 # Codes besides those of sequences (0 to 125), which never match.
 ALPHABET = 128
+LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 PAD = 126  # before or after a lane's query
 OUTSIDE = 127  # before or after the target: no base, not even a mismatch, can be aligned here
 

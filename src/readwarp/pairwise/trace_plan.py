@@ -18,11 +18,10 @@ from readwarp.device.cuda_scan import device_bytes as scan_bytes
 from readwarp.device.staging import rounded
 from readwarp.pairwise.cpu import max_runs
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks
-from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST
+from readwarp.pairwise.scalar import LETTERS, LOCAL, UNKNOWN_COST
 from readwarp.rules.bases import NEVER, UNKNOWN
 
 PAD, OUTSIDE = 6, 7  # codes of columns outside the query and of rows outside the target
-LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 
 GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
 STEP = {1: 169, 2: 303, 4: 568}  # instructions of a step on sm_90, by words of eight diagonals per thread

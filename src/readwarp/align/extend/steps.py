@@ -16,8 +16,7 @@ from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_host
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme
-from readwarp.pairwise.scalar import LOCAL
-from readwarp.pairwise.trace_plan import LETTERS
+from readwarp.pairwise.scalar import LETTERS, LOCAL
 from readwarp.rules.cigar import MATCH
 from readwarp.rules.statuses import Status
 

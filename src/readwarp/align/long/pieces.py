@@ -16,7 +16,7 @@ from readwarp.align.long.cut import CutChains
 from readwarp.align.places import Genome
 from readwarp.device.backend import Backend
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
-from readwarp.pairwise.trace_plan import LETTERS
+from readwarp.pairwise.scalar import LETTERS
 from readwarp.ragged import concatenate, empty, offsets_of, take
 
 MAX_CELLS_ON_CARD = 1 << 16  # cells in the table of a piece
