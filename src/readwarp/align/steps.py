@@ -362,7 +362,8 @@ def count_statuses(statuses: StepStatuses, metrics: Metrics) -> None:
     """Count the items that a kernel could not do, or did without dynamic programming."""
     metrics.count("chains", int(statuses.chains[0]))
     metrics.count("traced", statuses.extend_trace.size)
-    for step, status in zip(StepStatuses._fields[1:], statuses[1:], strict=True):
+    by_step = {"chain": statuses.chain, "extend_score": statuses.extend_score, "extend_trace": statuses.extend_trace}
+    for step, status in by_step.items():
         seen = np.bincount(status, minlength=len(Status))
         for kind in Status:
             if kind > Status.OK and seen[kind]:
