@@ -54,7 +54,7 @@ def test_indexes(pytestconfig, server, files, tmp_path, kind):
     campaign(pytestconfig, server, tmp_path, f"index-{kind}", maker(files, kind))
 
 
-@pytest.mark.weekly
+@pytest.mark.slow
 @pytest.mark.xdist_group("bounds")  # one server compiles for all of them
 def test_bounds(pytestconfig, checking_server, checked_files, tmp_path):
     campaign(pytestconfig, checking_server, tmp_path, "index-bounds", maker(checked_files, "bai"), share=0.2)

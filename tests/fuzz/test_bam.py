@@ -88,12 +88,11 @@ def test_bam(pytestconfig, server, files, tmp_path, command):
 
 
 @pytest.mark.gpu
-@pytest.mark.weekly
 def test_bam_for_a_card(pytestconfig, card_server, files, tmp_path):
     campaign(pytestconfig, card_server, tmp_path, "bam-card", maker(files, "align", "--device", "cuda"), share=0.05)
 
 
-@pytest.mark.weekly
+@pytest.mark.slow
 @pytest.mark.xdist_group("bounds")  # one server compiles for all of them
 def test_bounds(pytestconfig, checking_server, checked_files, tmp_path):
     makers = [maker(checked_files, command) for command in ("merge", "align", "call")]

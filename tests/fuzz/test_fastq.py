@@ -81,7 +81,6 @@ def test_reads(form, pytestconfig, server, reference, mates, tmp_path):
 
 
 @pytest.mark.gpu
-@pytest.mark.weekly
 @pytest.mark.parametrize("form", FORMS)
 def test_reads_for_a_card(form, pytestconfig, card_server, reference, mates, tmp_path):
     campaign(pytestconfig, card_server, tmp_path, f"{form}-card", maker(form, reference, mates, *CARD), share=0.05)

@@ -164,7 +164,7 @@ def test_rwx(pytestconfig, server, made, tmp_path):
     campaign_of(pytestconfig, server, made, tmp_path, "rwx")
 
 
-@pytest.mark.weekly
+@pytest.mark.slow
 @pytest.mark.xdist_group("bounds")  # one server compiles for all of them
 def test_rwx_within_bounds(pytestconfig, checking_server, checked, tmp_path):
     campaign_of(pytestconfig, checking_server, checked, tmp_path, "rwx-bounds", 0.2)
