@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 from helpers.cards import HAS_CARDS, IS_EMULATED, take_cards
 
 pytest_plugins = ["emulated_card.pytest_plugin"]  # what its checks find fails a test
-TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
+TESTS = Path(__file__).resolve().parent
+TEST_DATA = TESTS.parent / "test_data"
 
 # The first example compiles, and machines are busy.
 settings.register_profile("readwarp", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,6 +42,13 @@ def pytest_configure(config):
 
 def pytest_report_header(config):
     return f"--fuzz-seed {config.option.fuzz_seed}"
+
+
+def pytest_itemcollected(item):
+    """Group tests of kernels for cards by what they need, so that no two workers compile the same at once."""
+    if "cards" in item.keywords and not item.get_closest_marker("xdist_group"):
+        folder = item.path.relative_to(TESTS).parts[0].replace("cli", "align")  # commands mostly align
+        item.add_marker(pytest.mark.xdist_group(f"cards-{folder}"))
 
 
 def pytest_collection_modifyitems(config, items):
