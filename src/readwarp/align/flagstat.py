@@ -1,13 +1,16 @@
 """Counts of reads and records, batch by batch, including those of `samtools flagstat`."""
 
-import numpy as np
+from operator import attrgetter
 
-from readwarp.device.rows import to_host
-from readwarp.formats.alignments.records import AlignmentBatch
+import numpy as np
+from numpy import ndarray
+
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 
+Columns = tuple[ndarray, ndarray, ndarray, ndarray]
+COUNTED = attrgetter("flag", "contig", "mate_contig", "mapping_quality")  # of an AlignmentBatch
 COUNTERS = {  # counters of samtools flagstat
     "total": "records_all",
     "primary": "records_primary",
@@ -28,10 +31,9 @@ COUNTERS = {  # counters of samtools flagstat
 }
 
 
-def count(reads: ReadBatch, aligned: ReadBatch, records: AlignmentBatch, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the trimmed reads; records: on either side; longest: bases of a read."""
-    facts = to_host((records.flag, records.contig, records.mate_contig, records.mapping_quality))
-    flag, contig, mate_contig, mapping_quality = facts
+def count(reads: ReadBatch, aligned: ReadBatch, columns: Columns, longest: int, metrics: Metrics) -> None:
+    """Add a batch to the counters. aligned: the trimmed reads; columns: see COUNTED; longest: maximum read length."""
+    flag, contig, mate_contig, mapping_quality = columns
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))

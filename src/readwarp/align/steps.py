@@ -131,8 +131,9 @@ def make_records(
             shown = there if shown is aligned else index.backend.to_device(shown)
             context = index.backend.to_device(replace(context, genome=index.bases))
         alignments = records.build(shown, there.read_offsets, traced, context, parameters)
-    flagstat.count(reads, aligned, alignments, parameters.longest_single, metrics)
-    count_statuses(to_host(statuses), metrics)
+        columns, statuses = to_host((flagstat.COUNTED(alignments), statuses))
+    flagstat.count(reads, aligned, columns, parameters.longest_single, metrics)
+    count_statuses(statuses, metrics)
     return shown, alignments
 
 

@@ -315,7 +315,7 @@ def test_cuda_windows_take_the_bytes_they_say():
     with planned(1 << 20) as workspace, workspace.frame():
         oriented, bases = workspace.upload(reads.bases), workspace.upload(packed(reference))
         before = workspace.high_water
-        spans = windows.window_start[::-1], windows.window_stop[::-1]
+        spans = windows.window_start[::-1], (windows.window_stop - windows.window_start)[::-1]
         pairs = cuda.windows_of(oriented, (np.zeros(2, np.int64), np.full(2, 4)), bases, spans)
         kept, most = memory.rounded(357), cuda.window_bytes(2, 357)
         assert workspace.high_water - before == most

@@ -41,12 +41,12 @@ def orient(reads: ReadBatch) -> Oriented:
 
 
 def windows_of(oriented: ndarray, parts: Spans, packed: ndarray, windows: Spans) -> Pairs:
-    """Pair parts of the oriented reads (starts, lengths) with whole windows of the reference (starts, stops)."""
-    begins, stops = windows
-    offsets = offsets_of(stops - begins)
+    """Pair parts of the oriented reads with whole windows of the reference."""
+    begins, lengths = windows
+    offsets = offsets_of(lengths)
     bases = np.empty(offsets[-1], np.uint8)
     unpack_windows(packed, begins, offsets, bases)
-    return Pairs(oriented, *parts, bases, offsets[:-1], np.diff(offsets))
+    return Pairs(oriented, *parts, bases, offsets[:-1], lengths)
 
 
 @kernel

@@ -56,13 +56,13 @@ def window_bytes(pairs: int, bases: int) -> int:
 
 def windows_of(oriented: Any, parts: Spans, packed: Any, windows: Spans) -> Pairs:
     """See cpu.windows_of; the spans are on the host."""
-    workspace, (begins, stops) = current(), windows
-    offsets = offsets_of(stops - begins)
+    workspace, (begins, lengths) = current(), windows
+    offsets = offsets_of(lengths)
     bases = workspace.empty(int(offsets[-1]), np.uint8)
     with workspace.frame():
         places = workspace.on_card((begins, offsets))
         unpack_windows[threads_for(WARP * begins.size, workspace)](packed, *places, bases)
-    return Pairs(oriented, *parts, bases, offsets[:-1], stops - begins)
+    return Pairs(oriented, *parts, bases, offsets[:-1], lengths)
 
 
 @cuda_kernel

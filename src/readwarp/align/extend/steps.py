@@ -24,7 +24,7 @@ STEP, ENGINE = "readwarp.align.extend", "readwarp.pairwise"
 OK, UNGAPPED = int(Status.OK), int(Status.UNGAPPED)
 
 
-Spans = tuple[ndarray, ndarray]  # int64: where each starts, and where it stops or how long it is
+Spans = tuple[ndarray, ndarray]  # int64: starts and lengths
 
 
 class Oriented(NamedTuple):
@@ -111,8 +111,8 @@ def pair_left(
     backend, reads, packed, *_ = extender
     left = list_left(LeftCandidates, len(candidates), reads.offsets, candidates, scores, least)
     here = to_host(left)
-    parts, windows = (here.starts, here.lengths), (here.window_start, here.window_stop)
-    pairs = backend.step(STEP).windows_of(reads.bases, parts, packed, windows)
+    windows = here.window_start, here.window_stop - here.window_start
+    pairs = backend.step(STEP).windows_of(reads.bases, (here.starts, here.lengths), packed, windows)
     extender.metrics.count("dp_cells", pairs.cells)
     return left, here, pairs
 

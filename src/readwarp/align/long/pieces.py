@@ -49,9 +49,9 @@ def parts_of(sequences: PieceSequences, cut: CutChains) -> list[SidePieces]:
     for mine, side, queries, targets in sides:
         rows = np.flatnonzero(mine)
         if rows.size:
-            start, length = cut.reference_start[rows], cut.reference_length[rows]
-            spans = (cut.query_start[rows], cut.query_length[rows])
-            pairs = side.step(STEP).windows_of(queries, spans, targets, (start, start + length))
+            spans = cut.query_start[rows], cut.query_length[rows]
+            windows = cut.reference_start[rows], cut.reference_length[rows]
+            pairs = side.step(STEP).windows_of(queries, spans, targets, windows)
             parts.append(SidePieces(rows, pairs, side.step(ENGINE)))
     return parts
 
