@@ -22,9 +22,10 @@ import pysam
 from readwarp.finish.order import gather
 from readwarp.finish.signatures import Libraries, sign
 from readwarp.finish.sort import Sorter
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import RawBatch, ReadInput

@@ -221,11 +221,15 @@ def measured(reference: Path, reads: list[Path], bases: int, out: Path, options:
 class Blocks:
     """The compressor of BAM on the card, which costs nothing and gives zeros, and what was to be compressed."""
 
-    data: list[Any] = field(default_factory=list)
+    largest: Any = field(default_factory=lambda: np.empty(0, np.uint8))  # group
+    size: int = 0  # bytes of all groups
 
     def __call__(self, parts: Sequence[Any]) -> tuple[Any, Any]:
-        self.data.append(np.concatenate(parts))
-        sizes = np.full(-(-self.data[-1].size // BLOCK), BLOCK // COMPRESSION)
+        size = sum(part.size for part in parts)
+        self.size += size
+        if size > self.largest.size:
+            self.largest = np.concatenate(parts)
+        sizes = np.full(-(-size // BLOCK), BLOCK // COMPRESSION)
         return np.zeros(sizes.sum(), np.uint8), sizes
 
     def measure(self, repeats: int) -> tuple[float, float, dict[str, int], int]:
@@ -235,7 +239,7 @@ class Blocks:
         from readwarp.metrics import Metrics
 
         blocks = CardBlocks(Backend("cuda", (0,)), 1 << 33, 1 << 34, Metrics())
-        group = max(self.data, key=lambda data: data.size)[: blocks.group]
+        group = self.largest[: blocks.group]
         stages, counts, _ = measure(blocks, [group], repeats)
         blocks.close()
         seconds, samples, held = (sum(each) / repeats for each in zip(*stages.spent.values(), strict=True))
@@ -256,7 +260,7 @@ def whole(reference: Path, reads: list[Path], out: Path, device: str, sort: str,
         before = emulated_card.counts()
         work(first)
         made.update({name: number - before[name] for name, number in emulated_card.counts().items()})
-        blocks.data.clear()
+        blocks.size = 0
         made["reads"], made["batch"] = 0, 2 * first[0].templates
         made["begin"], sampler = time.process_time(), Sampler()
         begin = sampler.now()
@@ -280,7 +284,7 @@ def whole(reference: Path, reads: list[Path], out: Path, device: str, sort: str,
         made["seconds"] = time.process_time() - made["begin"]
     if is_card:
         seconds, lock, counts, size = blocks.measure(options.repeats)
-        groups = sum(data.size for data in blocks.data) / size
+        groups = blocks.size / size
         made["seconds"] += groups * seconds
         made["lock"] += groups * lock
         for name in COUNTED:

@@ -203,14 +203,10 @@ BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] 
 
 READS, RECORDS = "formats.common.reads.ReadBatch", "formats.alignments.records.AlignmentBatch"
 CHOICES, LAID = "align.records.choose.TracedChoices", "align.records.tags.RecordRows"
-NAMES, ENCODED = "formats.common.text.Names", "formats.alignments.sam.Encoded"
+NAMES, ENCODED = "formats.common.text.Names", "formats.alignments.encoded.Encoded"
 SCAN_ROWS = [  # the sizes of rows are int64
     Kernel("scan sum_tiles, rows", "device.cuda_scan", "sum_tiles", "i8[] i8[]", 64),
     Kernel("scan scan_tiles, rows", "device.cuda_scan", "scan_tiles", "i8[] i8[] i8[]", 64),
-]
-CLOSE_GAPS = [
-    Kernel(f"rows close_gaps {dtype}", "device.cuda_scan", "close_gaps", f"i8[] i8[] {dtype}[] {dtype}[]", 128)
-    for dtype in ("u1", "i4", "u4", "i8")
 ]
 
 
@@ -219,9 +215,11 @@ def each_row(module: str, name: str, arguments: str) -> Kernel:
 
 
 def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
-    """The room of each row; then its values, in that room."""
+    """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms."""
     rooms = each_row(module, f"{name}.rooms", f"i8[] {arguments}")
-    return [rooms, each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")]
+    apart = each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")
+    is_exact = name in ("merge_offsets", "list_left", "put_extension", "put_in_order")
+    return [rooms, apart, *([] if is_exact else [each_row(module, f"{name}.close", f"i8[] i8[] {made} {made}")])]
 
 
 BUILD, TAGS, SIGNATURES = "align.records.build", "align.records.tags", "finish.signatures"
@@ -284,7 +282,6 @@ KERNELS = (
     *TRIAL,
     *BLOCKS,
     *SCAN_ROWS,
-    *CLOSE_GAPS,
     *PLACE_ROWS,
     *ROWS,
 )

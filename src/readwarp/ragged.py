@@ -108,7 +108,7 @@ def empty(kind: type[Batch], lengths: dict[str, int], make: Callable[..., Any] =
     for name in columns.keys() & declared.keys():
         field, values = declared[name], columns[name]
         lengths[field.rows] = len(values) - field.axes[0].more
-        if field.splits:
+        if field.splits and field.splits not in lengths:
             lengths[field.splits] = int(values[-1])
     for name, field in declared.items():
         if name not in columns:

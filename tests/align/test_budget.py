@@ -19,6 +19,7 @@ from readwarp.align.budget import (
     MIN_SORT,
     PAIRS,
     PINNED_BYTES,
+    PLAIN_GROWTH,
     PROGRAM_BYTES,
     SORTED_AT_ONCE,
     WINDOW,
@@ -40,7 +41,7 @@ from readwarp.config import AlignParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError
 from readwarp.finish.signatures import Libraries
-from readwarp.finish.sort import SortSizes
+from readwarp.finish.sort import SortSizes, memory_to_hold
 from readwarp.finish.writer import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
@@ -205,13 +206,17 @@ def test_the_plan_says_where_seeds_are_looked_up(index):
 
 
 def test_memory_for_sorting_follows_reads_and_budget(tmp_path):
-    """Enough to merge all files at once, an eighth of the budget at most, and never less than MIN_SORT."""
-    small, large = tmp_path / "small.fq.gz", tmp_path / "large.fq.gz"
-    for path, size in ((small, 1 << 20), (large, 40 * GB)):
+    """Enough for all records, or to merge all files at once; an eighth of the budget, and never less than MIN_SORT."""
+    small, exome, large = (tmp_path / f"{name}.fq.gz" for name in ("small", "exome", "large"))
+    for path, size in ((small, 1 << 20), (exome, GB // 4), (large, 40 * GB)):
         with path.open("wb") as file:
             file.truncate(size)
-    node = Resources(memory=256 * GB)
+    node = Resources(threads=1, memory=256 * GB)
     assert bytes_to_sort(node, [small]) == MIN_SORT
+    assert bytes_to_sort(node, [exome, exome]) == memory_to_hold(GB // 2 * GROWTH, 1)
+    exome.write_bytes(b"@" + bytes(GB // 4 - 1))
+    assert bytes_to_sort(node, [exome, exome]) == memory_to_hold(GB // 2 * PLAIN_GROWTH, 1)
+    assert bytes_to_sort(Resources(memory=16 * GB), [exome, exome]) == MIN_SORT
     assert bytes_to_sort(node, [large]) == 40 * GB * GROWTH // SORTED_AT_ONCE
     assert bytes_to_sort(node, [large, large]) == MAX_SORT
     assert bytes_to_sort(Resources(memory=32 * GB), [large]) == 4 * GB

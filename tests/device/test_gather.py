@@ -7,7 +7,7 @@ import pytest
 from numpy import ndarray
 
 from readwarp.device.backend import Backend
-from readwarp.device.gather import MergedRows, gathers, merge_offsets
+from readwarp.device.gather import gathers, merge_offsets
 from readwarp.device.rows import to_host
 from readwarp.ragged import offsets_of, take
 
@@ -40,7 +40,7 @@ def test_merged_by_group(side):
         with side.on(), side.frame():
             there = side.to_device((first, second))
             given = *(each.offsets for each in there), first.number.size
-            offsets, rows = merge_offsets(MergedRows, sizes.shape[1], *given)
+            offsets, rows = merge_offsets(sizes.shape[1], *given)
             found = to_host((offsets, gather_test_rows(rows, *there)))
         assert found[0].tolist() == offsets_of(sizes.sum(axis=0)).tolist()
         expected = [number for group in range(sizes.shape[1]) for batch in (first, second)

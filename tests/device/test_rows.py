@@ -40,7 +40,7 @@ def room_of_text(row, given, least):
     return given[1].length[row] + 3
 
 
-@ragged_rows(room_of_text)
+@ragged_rows(Texts, room_of_text)
 def put_text(row, at, given, least, out):
     """Put every other number of the row as a letter, and its row behind it if it is long."""
     (values, offsets), lengths = given
@@ -60,7 +60,7 @@ def made(side: Backend, values: np.ndarray, offsets: np.ndarray, least: int) -> 
         pair = side.to_device((values, offsets))
         lengths = empty_beside(pair[1], Lengths, {"rows": rows})
         fill_length(rows, pair[1], 2, lengths)
-        return to_host(lengths), to_host(put_text(Texts, rows, (pair, lengths), least))
+        return to_host(lengths), to_host(put_text(rows, (pair, lengths), least))
 
 
 @pytest.mark.parametrize("side", SIDES, ids=lambda side: side.name)

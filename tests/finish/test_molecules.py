@@ -16,8 +16,8 @@ from readwarp.finish import runs, sort, umi_clusters
 from readwarp.finish.umi_clusters import Nodes, cluster
 from readwarp.finish.umis import RecordUmis
 from readwarp.finish.writer import AlignmentWriter, Finish
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import header_text
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import empty, offsets_of
 
 LIBRARIES = {"a": 0, "b": 1, "c": 0}  # as in GROUPS

@@ -84,8 +84,8 @@ def test_stretches_of_any_size_are_one_sort(order, size):
     """Equal keys, of which there are many, stay in input order, wherever the output is cut."""
     sort_records, batches = ORDERS[order], list(templates(5, 900, spread=3))
     together = concatenate(batches, "records")
-    expected = gather(together, sort_records(together, 0), 0)
-    ordered = [gather(batch, sort_records(batch, 0), 0) for batch in batches]
+    expected = gather(together, sort_records([together], 0), 0)
+    ordered = [gather(batch, sort_records([batch], 0), 0) for batch in batches]
     half = [runs.MemoryRun(records, runs.frames_of(records, 0, 1_000)) for records in ordered[:4]]
     files = [runs.FileRun.write([runs.pack(records, 0, 1_500)], 0) for records in ordered[4:]]
     merging = [*half, *files]
@@ -106,7 +106,7 @@ def test_windows_have_all_that_lies_near(gaps, reach, size, rng):
     rows = [row._replace(contig=-1, position=-1, flag=4, cigar="*") if rng.random() < 0.1 else row for row in rows]
     reads = batch_of([Read(str(i), 0, "ACGT", "IIII", b"", -1) for i in range(len(rows))])
     records = Encoder(("one", "two")).encode(reads, alignments_of(rows))
-    records = gather(records, order_by_coordinate(records, 0), 0)
+    records = gather(records, order_by_coordinate([records], 0), 0)
     signed, _ = signatures.sign(records, np.arange(len(records)), signatures.Libraries.of([]))
     pieces = [take(signed, "records", slice(i, i + size)) for i in range(0, len(signed), size)]
     keys = [coordinate_key(signed.data, at + signatures.SKIP) for at in signed.offsets[:-1]]

@@ -11,8 +11,9 @@ import numpy as np
 import pysam
 
 from readwarp.finish.writer import AlignmentWriter, Finish
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads, parse

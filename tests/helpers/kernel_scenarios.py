@@ -379,7 +379,8 @@ def write_fastq(path: Path, records: Iterable[list[str]]) -> None:
 @contextmanager
 def little_memory_to_sort() -> Iterator[None]:
     """So that sorted runs go to files, and are merged."""
-    with patch.object(budget, "MIN_SORT", 1 << 16), patch.object(sort, "MIN_PIECE", 1 << 16):
+    limits = {"MIN_SORT": 1 << 16, "SORT_SHARE": 1 << 60}
+    with patch.multiple(budget, **limits), patch.object(sort, "MIN_PIECE", 1 << 16):
         yield
 
 

@@ -17,7 +17,7 @@ LIMITS = (
     (resources, {"WINDOW": 300, "WIDEST_WINDOW": 2500, "LEAST_WINDOW": 200}),
     (structural, {"WINDOW": 1500}),
     (reading, {"WINDOW": 1500, "STRIP": 100}),
-    (budget, {"MIN_SORT": 1 << 16}),
+    (budget, {"MIN_SORT": 1 << 16, "SORT_SHARE": 1 << 60}),
     (sort, {"MIN_PIECE": 1 << 16}),
     (parts, {"BLOCK": 16}),
 )

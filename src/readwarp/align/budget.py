@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from readwarp.config import Resources, SeedParameters
 from readwarp.device.backend import Backend
+from readwarp.finish.sort import memory_to_hold
 from readwarp.index import Index
 from readwarp.index.plan import seed_bytes as seeds_for
 from readwarp.stream import plan
@@ -19,7 +20,7 @@ PINNED_BYTES = 8 << 20  # host memory of each workspace (readwarp.device.memory)
 SORT_SHARE = 8  # fraction of the budget
 MIN_SORT, MAX_SORT = 256 << 20, 16 << 30  # bytes
 SORTED_AT_ONCE = 16  # multiples of the sort memory: a quarter goes to a file, and 64 files are merged at once
-GROWTH = 6  # bytes of records per byte of compressed reads, roughly
+GROWTH, PLAIN_GROWTH = 6, 2  # bytes of records per byte of compressed and plain reads, roughly
 MIN_ENGINE = 4 << 20  # bytes to align one long pair by dynamic programming
 
 # Rates of a batch, generous for a mammalian genome
@@ -54,12 +55,21 @@ def budget_of(resources: Resources) -> int:
 def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
     """Return the memory for sorting the reads of these files.
 
-    It holds enough of their records that all temporary files can be merged at once, and no more: memory never touched
-    before costs time.
+    It holds all their records where it may; otherwise enough that all temporary files can be merged at once, and no
+    more: memory never touched before costs time.
     """
-    sizes = [path.stat().st_size if path.is_file() else None for path in files]
-    records = sum(GROWTH * size for size in sizes if size) if None not in sizes else MAX_SORT * SORTED_AT_ONCE
-    return max(MIN_SORT, min(records // SORTED_AT_ONCE, budget_of(resources) // SORT_SHARE, MAX_SORT))
+    records = sum(map(bytes_of_records, files))
+    room = min(budget_of(resources) // SORT_SHARE, MAX_SORT)
+    held = memory_to_hold(records, resources.threads)
+    return max(MIN_SORT, held if held <= room else min(records // SORTED_AT_ONCE, room))
+
+
+def bytes_of_records(path: Path) -> int:
+    """Estimate the bytes of the records of a file's reads; of a pipe, as many as can be."""
+    if not path.is_file():
+        return MAX_SORT * SORTED_AT_ONCE
+    with path.open("rb") as file:
+        return path.stat().st_size * (PLAIN_GROWTH if file.read(1) in (b"@", b">") else GROWTH)
 
 
 def plan_batches(

@@ -12,6 +12,7 @@ from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.errors import InputError
 from readwarp.finish.umis import find_bad_umi
 from readwarp.finish.writer import AlignmentWriter, Finish
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import (
     check_ids,
     contig_in,
@@ -22,7 +23,6 @@ from readwarp.formats.alignments.header import (
     part_in,
     program_lines,
 )
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import split_blocks
 from readwarp.formats.common.files import check_inputs, check_output, check_twice, locked
 from readwarp.formats.reads.bam import read_header, read_records

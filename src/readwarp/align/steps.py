@@ -21,7 +21,7 @@ from readwarp.align.seed import again
 from readwarp.align.seed.runs import ReferenceRuns
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
-from readwarp.device.gather import MergedRows, merge_offsets
+from readwarp.device.gather import merge_offsets
 from readwarp.device.rows import is_on_card, to_host
 from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.records import AlignmentBatch
@@ -264,7 +264,7 @@ def look_again(
     more = chain_hits(some, hits, index.host.reference.contig_offsets, parameters.seed, parameters.chain)
     sizes[weak.rows] = np.diff(more.chain_offsets)
     more, rows, added = index.backend.to_device((more, weak.rows, offsets_of(sizes)))
-    offsets, merged = merge_offsets(MergedRows, len(reads), chains.chain_offsets, added, chains.score.size)
+    offsets, merged = merge_offsets(len(reads), chains.chain_offsets, added, chains.score.size)
     again.put_repetitive(weak.rows.size, rows, more.repetitive, chains.repetitive)
     return replace(gather_chains(merged, chains, more), chain_offsets=offsets)
 

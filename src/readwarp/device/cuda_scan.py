@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
-from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.memory import Workspace, current
+from readwarp.device.rows import LANES, RaggedFunction
 from readwarp.device.staging import rounded
-from readwarp.ragged import Batch, Field, empty, fields_of, replace
+from readwarp.ragged import Batch, replace
 
 THREADS = 64
 ITEMS = 16  # neighbouring sizes per thread
@@ -89,34 +89,24 @@ def scan_tiles(sizes, sums, offsets):
         offsets[sizes.size] = running
 
 
-def put_rows(put: Any, kind: type[Batch], offsets: tuple[str, Field], rows: int, arguments: tuple[Any, ...]) -> Batch:
-    """Make the batch of all rows by a `RaggedFunction`; the host waits for the room, and for the size of the values."""
-    workspace, (name, field) = current(), offsets
-    assert field.splits
-    split = {column: declared.dtype for column, declared in fields_of(kind).items() if declared.rows == field.splits}
+def put_rows(put: RaggedFunction[Batch], rows: int, arguments: tuple[Any, ...]) -> Batch:
+    """Make the batch of all rows; the host waits for their room, and for their values unless these always fill it."""
+    workspace = current()
     with workspace.frame():
-        sizes, rooms = workspace.empty(rows, np.int64), workspace.empty(rows + 1, np.int64)
+        sizes = workspace.empty(rows, np.int64)
+        rooms = (workspace.keep if put.is_exact else workspace.empty)(rows + 1, np.int64)
         put.rooms(rows, sizes, *arguments)
         exclusive_scan(sizes, rooms, workspace)
-        lengths = {field.rows: rows, field.splits: total_of(rooms, workspace)}
-        dense = empty(kind, lengths, workspace.keep)
-        loose = {column: workspace.empty(lengths[field.splits], dtype) for column, dtype in split.items()}
-        put.apart(rows, rooms, sizes, *arguments, replace(dense, **loose))
-        found = getattr(dense, name)
-        exclusive_scan(sizes, found, workspace)
-        for column, values in loose.items():
-            close_gaps[threads_for(WARP * rows, workspace)](rooms, found, values, getattr(dense, column))
-        made = total_of(found, workspace)
-    return replace(dense, **{column: getattr(dense, column)[:made] for column in split})
-
-
-@cuda_kernel
-def close_gaps(rooms, offsets, loose, dense):
-    """Move the values of each row from its room to its place; a warp per row."""
-    thread = cuda.grid(1)
-    row, lane = thread // WARP, thread % WARP
-    if row >= offsets.size - 1:
-        return
-    first = offsets[row]
-    for i in range(lane, offsets[row + 1] - first, WARP):
-        dense[first + i] = loose[rooms[row] + i]
+        number = total_of(rooms, workspace)
+        if put.is_exact:
+            dense = put.empty(rows, number, workspace.keep, **{put.name: rooms})
+            put.apart(rows, rooms, sizes, *arguments, dense)
+            return dense
+        dense = put.empty(rows, number, workspace.keep)
+        loose = replace(dense, **{name: workspace.empty(number, dtype) for name, dtype in put.columns.items()})
+        put.apart(rows, rooms, sizes, *arguments, loose)
+        offsets = getattr(dense, put.name)
+        exclusive_scan(sizes, offsets, workspace)
+        put.close(LANES * rows, rooms, offsets, loose, dense)
+        made = total_of(offsets, workspace)
+    return replace(dense, **{name: getattr(dense, name)[:made] for name in put.columns})

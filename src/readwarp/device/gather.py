@@ -56,7 +56,7 @@ def room_of_both(row, first, second, size):
     return first[row + 1] - first[row] + second[row + 1] - second[row]
 
 
-@ragged_rows(room_of_both)
+@ragged_rows(MergedRows, room_of_both, is_exact=True)
 def merge_offsets(row, at, first, second, size, out):
     """List the values of a row: those of the first batch, of `size` values in all, then those of the second."""
     for value in range(first[row], first[row + 1]):

@@ -1,15 +1,15 @@
 """Functions of one row, written once for both sides: a loop over the rows on the CPU, a thread for each on a card.
 
-    @each_row                                       @ragged_rows(room)
+    @each_row                                       @ragged_rows(Kind, room)
     def fill(row, ..., out):                        def put(row, at, ..., out):
         out.score[row] = ...                            out.data[at] = ...
                                                         return at + 1
 
 `fill(rows, ..., out)` runs the body for each row, in order on the CPU and in no order on a card: no row may read what
-the body writes for another. `put(Kind, rows, ...)` makes a batch of rows of varying size: its type has one field of
-offsets, which splits the axis that the body writes to. The body writes a row's values from `at` on, at most
-room(row, ...) of them, and returns where they end. On the CPU each row begins where the one before it ends; on a card
-it begins where that certainly has ended, and the gaps are closed afterwards.
+the body writes for another. `put(rows, ...)` makes a batch of rows of varying size: its type has one field of offsets,
+which splits the axis that the body writes to. The body writes a row's values from `at` on, at most room(row, ...) of
+them, and returns where they end. On the CPU each row begins where the one before it ends; on a card it begins where
+that certainly has ended, and the gaps are closed afterwards, unless rows always fill their rooms (is_exact).
 
 Arguments are arrays of one side, numbers, and tuples of these; arrays of a card decide for it. Bodies make no arrays.
 """
@@ -17,7 +17,7 @@ Arguments are arrays of one side, numbers, and tuples of these; arrays of a card
 from collections.abc import Callable
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
@@ -52,6 +52,14 @@ APART = """
 def apart(row_, rooms_, sizes_, {given}):
     sizes_[row_] = body(row_, rooms_[row_], {given}) - rooms_[row_]
 """
+CLOSE = """
+def close(lane_, rooms, offsets, loose, dense):
+    row_ = lane_ // LANES
+    room_, first_ = rooms[row_], offsets[row_]
+    for i_ in range(lane_ % LANES, offsets[row_ + 1] - first_, LANES):
+        {moves}
+"""
+LANES = 32  # threads that move the values of a row
 
 
 class RowFunction:
@@ -82,37 +90,47 @@ class RowFunction:
 each_row = RowFunction  # as a decorator
 
 
-class RaggedFunction:
+class RaggedFunction(Generic[Batch]):
     """A function that writes the values of one row, to be called for all rows of a batch."""
 
-    def __init__(self, body: Callable[..., Any], room: Kernel) -> None:
+    def __init__(self, body: Callable[..., Any], kind: type[Batch], room: Kernel, is_exact: bool) -> None:
         parts, given = {"body": Kernel(body, INLINED), "room": room}, list(signature(body).parameters)[2:]
+        self.kind, self.is_exact = kind, is_exact
+        ((self.name, self.field),) = [item for item in fields_of(kind).items() if item[1].splits]
+        split = self.field.splits
+        self.columns = {name: field.dtype for name, field in fields_of(kind).items() if field.rows == split}
         self.in_turn = Kernel(write(IN_TURN, body, parts, given=given), OPTIONS)
         self.rooms = RowFunction(write(ROOMS, body, parts, given=given[:-1]))
         self.apart = RowFunction(write(APART, body, parts, given=given))
+        moves = ["; ".join(f"dense.{name}[first_ + i_] = loose.{name}[room_ + i_]" for name in self.columns)]
+        self.close = RowFunction(write(CLOSE, body, {"LANES": LANES}, moves=moves))
 
-    def __call__(self, kind: type[Batch], rows: int, *arguments: Any) -> Batch:
-        """Return a batch of this type, whose other columns of the rows are written by the body too."""
-        ((name, field),) = [item for item in fields_of(kind).items() if item[1].splits]
+    def __call__(self, rows: int, *arguments: Any) -> Batch:
+        """Return a batch of the type, whose other columns of the rows are written by the body too."""
         if is_on_card(arguments):
             from readwarp.device.cuda_scan import put_rows
 
-            return put_rows(self, kind, (name, field), rows, arguments)
-        assert field.splits
+            return put_rows(self, rows, arguments)
         sizes = np.empty(rows, np.int64)
         self.rooms(rows, sizes, *arguments)
-        out = empty(kind, {field.rows: rows, field.splits: int(sizes.sum())})
-        offsets = getattr(out, name)
+        out = self.empty(rows, int(sizes.sum()), np.empty)
+        offsets = getattr(out, self.name)
         self.in_turn(rows, offsets, *arguments, out)
-        return take(out, field.splits, slice(int(offsets[-1])))
+        return out if self.is_exact else take(out, str(self.field.splits), slice(int(offsets[-1])))
+
+    def empty(self, rows: int, values: int, make: Callable[..., Any], **columns: Any) -> Batch:
+        """Make a batch to be filled."""
+        return empty(self.kind, {self.field.rows: rows, str(self.field.splits): values}, make, **columns)
 
 
-def ragged_rows(room: Kernel) -> Callable[[Callable[..., Any]], RaggedFunction]:
-    """Make of the body for one row a function for all rows.
+def ragged_rows(
+    kind: type[Batch], room: Kernel, is_exact: bool = False
+) -> Callable[[Callable[..., Any]], RaggedFunction[Batch]]:
+    """Make of the body for one row a function for all rows, of which it makes a batch of this type.
 
-    room: a `scalar` of the row and the arguments.
+    room: a `scalar` of the row and the arguments. is_exact: the body always fills it.
     """
-    return lambda body: RaggedFunction(body, room)
+    return lambda body: RaggedFunction(body, kind, room, is_exact)
 
 
 def empty_beside(beside: Any, kind: type[Batch], lengths: dict[str, int]) -> Batch:

@@ -27,7 +27,7 @@ from readwarp.finish.molecules import count_families, find_molecules
 from readwarp.finish.order import UNPLACED_KEY, find_key, gather, key_of
 from readwarp.finish.signatures import EXAMINED, KIND, PAIR, SKIP, word_at
 from readwarp.formats.alignments import layout
-from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.ragged import concatenate, take
 from readwarp.rules import flags
 

@@ -6,8 +6,8 @@ from readwarp.compiler.jit import kernel, scalar
 from readwarp.finish import signatures
 from readwarp.finish.molecules import Molecules
 from readwarp.finish.signatures import KIND, LEFTMOST, LIBRARY, ORIENTATION, PAIR, PLACE, SKIP, STRAND, word_at
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import CONTIG, TEXT, field_stop, int32_at, qualities_of, uint16_at
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.tag_bytes import put_tag
 from readwarp.formats.common.text import put_bytes, put_copy, put_next, put_number
 from readwarp.ragged import empty, replace

@@ -32,8 +32,8 @@ from readwarp.finish import signatures
 from readwarp.finish.signatures import COMPANION, EXAMINED, KIND, LEFTMOST, PAIR, SINGLE, word_at
 from readwarp.finish.umi_clusters import Nodes, cluster, mix, number_umis
 from readwarp.finish.umis import RecordUmis, read_umis, same_letters
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import values_at
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import empty, take
 
 

@@ -1,15 +1,16 @@
 """Orders of BAM records, by coordinate and by name. Each record lies after `skip` bytes that travel with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.device.rows import each_row, maker_beside, ragged_rows, to_host, to_side_of
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, POSITION, int32_at, uint16_at
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.text import put_bytes, put_copy
+from readwarp.ragged import concatenate, offsets_of
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SECONDARY, SUPPLEMENTARY
 
 CONTIG_SHIFT = 33  # in a key: the position has 32 bits, the strand one
@@ -18,21 +19,23 @@ UNPLACED_KEY = UNPLACED << CONTIG_SHIFT
 NO_WORDS = np.empty((0, 0), np.int32)
 
 
-def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
+def order_by_coordinate(parts: Sequence[Encoded], skip: int) -> ndarray:
     """Order records of either side by contig, position and strand, like `samtools sort`; unplaced ones come last."""
-    keys = maker_beside(records.data)(len(records), np.int64)
-    set_coordinate_key(len(records), records, skip, keys)
-    return np.argsort(to_host(keys), kind="stable")
+    keys = [maker_beside(records.data)(len(records), np.int64) for records in parts]
+    for records, key in zip(parts, keys, strict=True):
+        set_coordinate_key(len(records), records, skip, key)
+    return np.argsort(np.concatenate([to_host(key) for key in keys]), kind="stable")
 
 
-def order_by_name(records: Encoded, skip: int) -> ndarray:
+def order_by_name(parts: Sequence[Encoded], skip: int) -> ndarray:
     """Order by name, numbers in it by value, like `samtools sort -n`; then first mate before last, primary first."""
+    records = concatenate(parts, "records")
     order = np.arange(len(records))
     sort_by_name(records, skip, order, np.empty_like(order))
     return order
 
 
-Order = Callable[[Encoded, int], ndarray]  # of records, each after this many bytes
+Order = Callable[[Sequence[Encoded], int], ndarray]  # of the records of all parts, each after this many bytes
 ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_name}
 
 
@@ -42,7 +45,24 @@ def gather(records: Encoded, order: ndarray, skip: int, words: ndarray = NO_WORD
     order: on the host. words: int32 [records, words].
     """
     rows, words = (to_side_of(records.data, each) for each in (order, words))
-    return put_in_order(Encoded, order.size, records, rows, words, skip)
+    return put_in_order(order.size, records, rows, words, skip)
+
+
+def gather_from(parts: Sequence[Encoded], order: ndarray) -> Encoded:
+    """Gather the records of all parts, numbered from the first part on, in this order."""
+    starts = offsets_of([len(records) for records in parts])
+    offsets = offsets_of(np.concatenate([np.diff(records.offsets) for records in parts])[order])
+    data, part_of = np.empty(offsets[-1], np.uint8), np.searchsorted(starts, order, side="right") - 1
+    for part, records in enumerate(parts):
+        rows = np.flatnonzero(part_of == part)
+        put_in_place(rows.size, records, order[rows] - starts[part], offsets[rows], data)
+    return Encoded(data, offsets)
+
+
+@each_row
+def put_in_place(i, records, rows, places, data):
+    """Copy a record to its place."""
+    put_copy(records.data, records.offsets[rows[i]], records.offsets[rows[i] + 1], data, places[i])
 
 
 @scalar
@@ -83,7 +103,7 @@ def room_in_order(i, records, order, words, skip):
     return records.offsets[order[i] + 1] - records.offsets[order[i]] - skip + 4 * words.shape[1]
 
 
-@ragged_rows(room_in_order)
+@ragged_rows(Encoded, room_in_order, is_exact=True)
 def put_in_order(i, at, records, order, words, skip, out):
     """Put the i-th record of the order: see `gather`."""
     row = order[i]

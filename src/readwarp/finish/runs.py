@@ -18,8 +18,8 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import LONGEST_NAME, NAME, NAME_LENGTH
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import records_in
 from readwarp.formats.common.bgzf import decompress_into
 from readwarp.formats.common.text import put_copy
@@ -50,7 +50,7 @@ def frames_of(records: Encoded, skip: int, size: int) -> Frames:
     """Cut records into frames of about `size` bytes, at least one record each. `skip` bytes precede each record."""
     ends = np.searchsorted(records.offsets, np.arange(0, records.data.size + 1, size))
     rows = np.unique(np.concatenate([ends, [len(records)]]))
-    heads = put_head(Encoded, rows.size - 1, records, skip, rows)
+    heads = put_head(rows.size - 1, records, skip, rows)
     return Frames(Encoded(heads.data.copy(), heads.offsets), np.diff(records.offsets[rows]), rows)
 
 
@@ -135,7 +135,7 @@ def room_of_head(i, records, skip, rows):
     return skip + NAME + LONGEST_NAME
 
 
-@ragged_rows(room_of_head)
+@ragged_rows(Encoded, room_of_head)
 def put_head(i, at, records, skip, rows, out):
     """Put the fixed part and the name of a record, after the `skip` bytes before it."""
     fixed = records.offsets[rows[i]] + skip

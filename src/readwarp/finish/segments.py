@@ -25,7 +25,7 @@ from isal import igzip
 
 from readwarp.errors import UsageError
 from readwarp.finish.writer import AlignmentWriter, Prepared
-from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.files import check_replaceable, private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer

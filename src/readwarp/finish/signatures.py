@@ -14,8 +14,8 @@ from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.rows import each_row, empty_beside, to_host
 from readwarp.finish.order import gather
 from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import field
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.text import Names, find_name, pack_names
 from readwarp.rules import flags
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of

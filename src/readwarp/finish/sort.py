@@ -18,10 +18,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from readwarp.finish.order import ORDERS, Order, gather
+from readwarp.finish.order import ORDERS, Order, gather_from
 from readwarp.finish.runs import FileRun, MemoryRun, Run, pack
-from readwarp.formats.alignments.sam import Encoded
-from readwarp.ragged import concatenate, take
+from readwarp.formats.alignments.encoded import Encoded
+from readwarp.ragged import take
 from readwarp.system.ahead import map_ahead
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ FRAMES = 64  # per piece, where memory allows: this many run files are merged at
 
 @dataclass(frozen=True, slots=True)
 class SortSizes:
-    """Division of `memory` bytes: half for runs in memory, half for the pieces in which they are merged."""
+    """Division of `memory` bytes: up to half for the pieces in which runs are merged, the rest for runs in memory."""
 
     capacity: int  # of the runs in memory: half of them gather while the others go to a file
     piece: int
@@ -41,14 +41,25 @@ class SortSizes:
 
     @classmethod
     def of(cls, memory: int, threads: int) -> "SortSizes":
-        pieces = 5 * (threads + 1)  # frames, and their records joined and sorted, in each thread and waiting
+        pieces = pieces_of(threads)
         piece = min(max(memory // 2 // pieces, MIN_PIECE), MAX_PIECE)
-        return cls(max(memory // 2, MIN_PIECE), piece, min(max(piece // FRAMES, MIN_FRAME), MAX_FRAME))
+        capacity = max(memory - pieces * piece, memory // 2, MIN_PIECE)
+        return cls(capacity, piece, min(max(piece // FRAMES, MIN_FRAME), MAX_FRAME))
 
     @property
     def most_runs(self) -> int:
         """Files merged at once: a frame of each is in memory beside a piece."""
         return max(4, self.piece // self.frame)
+
+
+def pieces_of(threads: int) -> int:
+    """Return the pieces in memory: frames, and their records joined and sorted, in each thread and waiting."""
+    return 5 * (threads + 1)
+
+
+def memory_to_hold(records: int, threads: int) -> int:
+    """Return the memory with which so many bytes of records are sorted without a file."""
+    return 2 * records + pieces_of(threads) * MAX_PIECE
 
 
 class Sorter:
@@ -144,7 +155,7 @@ def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Ite
     numbers = np.array([len(run.frames.heads) for run in runs], np.int64)
     if not numbers.sum():
         return
-    heads = order(concatenate([run.frames.heads for run in runs], "records"), skip)
+    heads = order([run.frames.heads for run in runs], skip)
     run_of = np.append(np.repeat(np.arange(numbers.size), numbers)[heads], -1)  # -1: the end
     frame_of = np.append(heads - np.repeat(np.cumsum(numbers) - numbers, numbers)[heads], -1)
     before = np.cumsum(np.concatenate([run.frames.sizes for run in runs])[heads])
@@ -178,8 +189,7 @@ def merge_stretch(runs: Sequence[Run], stretch: MergeStretch, order: Order, skip
             stop_row = rows
             parts.append(take(run.frames.heads, "records", slice(stop_frame, stop_frame + 1)))
             rows += 1
-    records = concatenate(parts, "records")
-    ordered = order(records, skip)
+    ordered = order(parts, skip)
     start = int(np.flatnonzero(ordered == start_row)[0])
     stop = int(np.flatnonzero(ordered == stop_row)[0]) if stop_row >= 0 else ordered.size
-    return gather(records, ordered[start:stop], skip=0)
+    return gather_from(parts, ordered[start:stop])

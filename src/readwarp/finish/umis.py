@@ -7,8 +7,8 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.finish.signatures import COMPANION, EXAMINED, KIND, LEFTMOST, PAIR, SKIP, STRAND, word_at
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import FLAG, TEXT, tag_of, uint16_at
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.text import put_copy
 from readwarp.ragged import empty, offsets_of, ranges
 from readwarp.rules.flags import FIRST, LAST

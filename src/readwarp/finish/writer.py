@@ -18,9 +18,9 @@ from readwarp.finish.order import ORDERS, gather
 from readwarp.finish.runs import MemoryRun
 from readwarp.finish.signatures import SKIP, Libraries, sign
 from readwarp.finish.sort import Sorter
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import lines_of
 from readwarp.formats.alignments.output import EncodedFile, format_of
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import Compressor
 from readwarp.formats.common.output_file import Writer
 from readwarp.system.ahead import map_ahead
@@ -53,7 +53,7 @@ class Preparer:
             return Prepared(to_host(records))
         if self.sort == "name":
             records = to_host(records)
-        order = ORDERS[self.sort](records, 0)
+        order = ORDERS[self.sort]([records], 0)
         if self.libraries is None:
             records, reach = gather(records, order, 0), 0
         else:

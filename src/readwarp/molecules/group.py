@@ -20,7 +20,7 @@ from readwarp.compiler.jit import kernel, scalar
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.checks import name_of
-from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.reads.umis import RX
 from readwarp.molecules.memory import COLUMNS, COPIES, READS, MemoryPlan, cut, work_of
 from readwarp.ragged import concatenate, empty, offsets_of, take

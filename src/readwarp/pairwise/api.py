@@ -14,7 +14,7 @@ from readwarp.device.backend import Backend, choose
 from readwarp.device.rows import to_host
 from readwarp.errors import UsageError
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
-from readwarp.pairwise.results import Alignments, SplitCigars, split_matches
+from readwarp.pairwise.results import Alignments, split_matches
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.python.sequences import SequenceError, check_nucleotides, letters_of, several
 from readwarp.ragged import Ragged, offsets_of
@@ -108,7 +108,7 @@ def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx:
         given = pairs, traces
         if is_on_card(pairs.queries) or is_on_card(pairs.targets):
             given = backend.to_device(given)
-        cigar, offsets = to_host(split_matches(SplitCigars, len(pairs), *given))
+        cigar, offsets = to_host(split_matches(len(pairs), *given))
     starts = traces.query_start, traces.target_start
     return Alignments(ends.score, ends.query_stop, ends.target_stop, *starts, traces.edit_distance, cigar, offsets)
 

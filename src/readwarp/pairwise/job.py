@@ -16,8 +16,8 @@ import numpy as np
 from readwarp.compiler.prepare import prepare
 from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.output import EncodedFile
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.index_file import is_index, read_index

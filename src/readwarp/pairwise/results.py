@@ -111,7 +111,7 @@ def room_of_split(pair, pairs, traces):
     return traces.cigar_offsets[pair + 1] - traces.cigar_offsets[pair] + 2 * np.int64(traces.edit_distance[pair])
 
 
-@ragged_rows(room_of_split)
+@ragged_rows(SplitCigars, room_of_split)
 def split_matches(pair, at, pairs, traces, out):
     """Put the operations of a pair, given `Pairs` and `Traces`."""
     i = pairs.target_starts[pair] + traces.target_start[pair]

@@ -101,7 +101,7 @@ def trace(extender: Extender, candidates: Candidates, scores: Scores) -> Extensi
         left, here, pairs = pair_left(extender, candidates, scores, 1)
         ends = Ends(here.score, here.query_stop, here.target_stop)
         traces = backend.to_device(backend.step(ENGINE).trace_pairs(pairs, scheme, ends, LETTERS))
-        return put_extension(Extensions, number, candidates, scores, spans, left.offsets, traces)
+        return put_extension(number, candidates, scores, spans, left.offsets, traces)
 
 
 def pair_left(
@@ -109,7 +109,7 @@ def pair_left(
 ) -> tuple[LeftCandidates, LeftCandidates, Pairs]:
     """List what only dynamic programming aligns, of at least this score: there, on the host, and as pairs."""
     backend, reads, packed, *_ = extender
-    left = list_left(LeftCandidates, len(candidates), reads.offsets, candidates, scores, least)
+    left = list_left(len(candidates), reads.offsets, candidates, scores, least)
     here = to_host(left)
     windows = here.window_start, here.window_stop - here.window_start
     pairs = backend.step(STEP).windows_of(reads.bases, (here.starts, here.lengths), packed, windows)
@@ -134,7 +134,7 @@ def room_of_left(c, offsets, candidates, scores, least):
     return np.int64(scores.status[c] == OK and scores.score[c] >= least)
 
 
-@ragged_rows(room_of_left)
+@ragged_rows(LeftCandidates, room_of_left, is_exact=True)
 def list_left(c, at, offsets, candidates, scores, least, out):
     """List candidate c if only dynamic programming finds its alignment, of at least this score."""
     if room_of_left(c, offsets, candidates, scores, least) == 0:
@@ -163,7 +163,7 @@ def room_of_runs(c, candidates, scores, spans, left, traces):
     return traces.cigar_offsets[left[c + 1]] - traces.cigar_offsets[left[c]]
 
 
-@ragged_rows(room_of_runs)
+@ragged_rows(Extensions, room_of_runs, is_exact=True)
 def put_extension(c, at, candidates, scores, spans, left, traces, out):
     """Put the alignment of a candidate: one run of M without gaps, else its trace. left: offsets of the traces."""
     part, i = candidates.part_start[c], left[c]

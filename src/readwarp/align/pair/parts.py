@@ -34,7 +34,7 @@ def room_of_parts(r, read_offsets, places, contig_offsets, rules):
     return 2 * (places.offsets[r + 1] - places.offsets[r])
 
 
-@ragged_rows(room_of_parts)
+@ragged_rows(Candidates, room_of_parts)
 def plan_ends(r, at, read_offsets, places, contig_offsets, rules, out):
     """Write the windows of read r."""
     shared, length, min_score = rules.least // 4, read_offsets[r + 1] - read_offsets[r], -1
@@ -65,4 +65,4 @@ def plan_parts(
     scoring, min_score = parameters.scoring, parameters.records.min_score
     least = max(parameters.seed.k, -(-min_score // scoring.match))
     rules = PartRules(min_score, parameters.pair.unpaired_penalty, least, scoring.end_bonus // scoring.match)
-    return plan_ends(Candidates, read_offsets.size - 1, read_offsets, places, contig_offsets, rules)
+    return plan_ends(read_offsets.size - 1, read_offsets, places, contig_offsets, rules)

@@ -10,7 +10,7 @@ from readwarp.align.insert_models import InsertLimits, InsertModels, model_of
 from readwarp.align.places import contig_of, outer_distance, put_window, turned
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import PairParameters
-from readwarp.device.gather import MergedRows, merge_offsets
+from readwarp.device.gather import merge_offsets
 from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_side_of
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import replace
@@ -103,7 +103,7 @@ def room_of_windows(r, reads, chains, contig_offsets, rules, ranks):
     return min(rules.max_candidates, chains.chain_offsets[r + 1] - chains.chain_offsets[r])
 
 
-@ragged_rows(room_of_windows)
+@ragged_rows(Candidates, room_of_windows)
 def plan_windows(r, at, reads, chains, contig_offsets, rules, ranks, out):
     """Write the windows of read r."""
     length, first = reads.read_offsets[r + 1] - reads.read_offsets[r], chains.chain_offsets[r]
@@ -127,11 +127,11 @@ def plan_candidates(
     rules = to_side_of(chains.score, rules)
     given = reads, chains, contig_offsets, rules, empty_beside(chains.score, ChainRanks, {"chains": chains.score.size})
     add_mate_scores(len(reads), *given)
-    return plan_windows(Candidates, len(reads), *given)
+    return plan_windows(len(reads), *given)
 
 
 def merge(candidates: Candidates, others: Candidates) -> tuple[Candidates, Any]:
     """Merge candidates by read, the others last; return them, and their rows among both (int64 [candidates])."""
     both = candidates.candidate_offsets, others.candidate_offsets
-    offsets, rows = merge_offsets(MergedRows, both[0].size - 1, *both, len(candidates))
+    offsets, rows = merge_offsets(both[0].size - 1, *both, len(candidates))
     return replace(gather_candidates(rows, candidates, others), candidate_offsets=offsets), rows

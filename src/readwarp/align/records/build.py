@@ -19,7 +19,6 @@ from readwarp.align.records.choose import (
 from readwarp.align.records.tags import (
     RecordCigars,
     RecordRows,
-    RecordTags,
     TagContext,
     are_equal,
     base_of,
@@ -56,7 +55,7 @@ def room_of_rows(r, read_offsets, aligned, traced, layout):
     return 1 + traced.choices.choice_offsets[r + 1] - traced.choices.choice_offsets[r]
 
 
-@ragged_rows(room_of_rows)
+@ragged_rows(RecordRows, room_of_rows)
 def lay_rows(r, at, read_offsets, aligned, traced, layout, rows):
     """Lay out the rows of read r: primary, supplementary alignments that add a part or are ALT hits, secondary ones.
 
@@ -199,7 +198,7 @@ def room_of_cigar(row, reads, packed, rows, traced, form):
     return 2 + runs + extensions.cigar_offsets[e + 1] - extensions.cigar_offsets[e]
 
 
-@ragged_rows(room_of_cigar)
+@ragged_rows(RecordCigars, room_of_cigar)
 def put_cigar(row, at, reads, packed, rows, traced, form, out):
     """Put the CIGAR of a record."""
     r, e, (choices, extensions) = rows.read[row], rows.trace[row], traced
@@ -249,7 +248,7 @@ def build(
     layout = Layout(
         options.min_score, min_mate_score(parameters), options.secondary_records, options.five_prime_primary
     )
-    rows = lay_rows(RecordRows, len(reads), reads.read_offsets, aligned, traced, layout)
+    rows = lay_rows(len(reads), reads.read_offsets, aligned, traced, layout)
     n = rows.read.size
     out = empty_beside(rows.read, AlignmentBatch, {"records": n, "operations": 0, "tag bytes": 0})
     out = replace(out, read=rows.read)
@@ -257,7 +256,7 @@ def build(
     splits = flags.SECONDARY if options.splits_as_secondary else flags.SUPPLEMENTARY
     fill_mate(n, reads, rows, traced, splits, out)
     form = CigarForm(not options.soft_clip_supplementary, options.eqx)
-    cigars = put_cigar(RecordCigars, n, reads, genome.packed, rows, traced, form)
+    cigars = put_cigar(n, reads, genome.packed, rows, traced, form)
     out = replace(out, cigar=cigars.values, cigar_offsets=cigars.offsets)
-    tags = put_tags(RecordTags, n, reads, context, rows, traced, out)
+    tags = put_tags(n, reads, context, rows, traced, out)
     return replace(out, tags=tags.values, tag_offsets=tags.offsets)

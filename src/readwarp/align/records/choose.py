@@ -288,7 +288,7 @@ def room_of_choices(r, reads, repetitive, places, rules, ranked):
     return places.offsets[r + 1] - places.offsets[r] if ranked[1].best[r] >= 0 else np.int64(0)
 
 
-@ragged_rows(room_of_choices)
+@ragged_rows(Choices, room_of_choices)
 def list_choices(r, at, reads, repetitive, places, rules, ranked, out):
     """Write the choices for read r: its place, and others worth tracing."""
     ranking, winners = ranked
@@ -356,4 +356,4 @@ def choose(
     ranking = empty_beside(places.score, Ranking, {"candidates": places.score.size})
     winners = empty_beside(places.score, Winners, {"reads": n})
     place_template(n, reads, places, contig_offsets, rules, ranking, winners)
-    return list_choices(Choices, n, reads, repetitive, places, rules.of_one, (ranking, winners))
+    return list_choices(n, reads, repetitive, places, rules.of_one, (ranking, winners))

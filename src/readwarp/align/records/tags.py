@@ -329,7 +329,7 @@ def put_mate(out, at, mate, reads, rows, alignments):
     return put_integer(out, at, MS, np.int64(total))
 
 
-@ragged_rows(room_of_tags)
+@ragged_rows(RecordTags, room_of_tags)
 def put_tags(row, at, reads, shared, rows, traced, alignments, out):
     """Put NM MD AS XS de MC MQ ms SA pa XA cs of a record."""
     data, (choices, extensions) = out.values, traced

@@ -18,8 +18,8 @@ from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError, next_bytes
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import binary_header, field, lines_of
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for
 from readwarp.formats.common.compressed import GZIP_MAGIC
 from readwarp.formats.common.index import CSI_LENGTH, DEPTH, BgzfIndex, OtherFileError, parse_parts

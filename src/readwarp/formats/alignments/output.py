@@ -14,8 +14,8 @@ from numpy import ndarray
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_index import BamIndexer
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import binary_header
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import Compressor
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem

@@ -14,6 +14,7 @@ import numpy as np
 
 from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import field_stop, get_number
 from readwarp.formats.common.text import put_copy, put_name, put_next, put_number, put_text
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, LETTER_BYTES, SHARES, SOFT_CLIP, rounded_share, run_of
@@ -93,7 +94,7 @@ def room_of_paf(row, reads, rows, contigs, lengths):
     return FIXED_ROOM + names + 10 * operations + rows.tag_offsets[row + 1] - rows.tag_offsets[row]
 
 
-@ragged_rows(room_of_paf)
+@ragged_rows(Encoded, room_of_paf)
 def put_paf(row, at, reads, rows, contigs, lengths, out):
     """Put the line of a mapped record; contigs are Names, lengths int64 [contigs]."""
     data, cigar, tags = out.data, rows.cigar, rows.tags

@@ -5,14 +5,13 @@ that has none. A CIGAR of more operations than BAM has room for goes to the fiel
 """
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy import ndarray
 
 from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows, to_side_of
 from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.fields import put_turned
 from readwarp.formats.alignments.paf import put_paf
 from readwarp.formats.alignments.records import AlignmentBatch
@@ -46,16 +45,6 @@ NO_LETTERS = np.frombuffer(b"*\t*", np.uint8)
 NO_QUALITY = 255
 
 
-class Encoded(NamedTuple):
-    """Records in the bytes of their format, ready to be written."""
-
-    data: Annotated[ndarray, "uint8 [bytes]"]
-    offsets: Annotated[ndarray, "int64 [records + 1] of bytes"]
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """An encoder shared by all batches of a run: names of contigs and read groups, and the form of the records.
@@ -80,12 +69,12 @@ class Encoder:
         """Encode `alignments` in their order, BAM records on the side of the arrays. Runs without the GIL."""
         given = reads, alignments
         if self.is_binary:
-            return put_record(Encoded, len(alignments), *given, to_side_of(reads.bases, self.groups))
+            return put_record(len(alignments), *given, to_side_of(reads.bases, self.groups))
         contigs = pack_names(self.contigs)
         if self.lengths:
-            return put_paf(Encoded, len(alignments), *given, contigs, np.array(self.lengths, np.int64))
+            return put_paf(len(alignments), *given, contigs, np.array(self.lengths, np.int64))
         scratch = np.empty(max(np.diff(reads.tag_offsets), default=0), np.uint8)
-        return put_line(Encoded, len(alignments), *given, contigs, self.groups, scratch)
+        return put_line(len(alignments), *given, contigs, self.groups, scratch)
 
 
 @scalar
@@ -190,7 +179,7 @@ def room_of_line(row, reads, rows, contigs, groups, scratch):
     return FIXED_TEXT + names + name + 2 * length + 10 * operations + FACTOR * tags
 
 
-@ragged_rows(room_of_line)
+@ragged_rows(Encoded, room_of_line)
 def put_line(row, at, reads, rows, contigs, groups, scratch, out):
     """Put a line of SAM; contigs and groups are Names. scratch: uint8, with room for the fields that a read carries."""
     data = out.data
@@ -249,7 +238,7 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
     return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
 
 
-@ragged_rows(room_of_record)
+@ragged_rows(Encoded, room_of_record)
 def put_record(row, at, reads, rows, groups, out):
     """Put a BAM record, block_size first. groups: Names."""
     data = out.data

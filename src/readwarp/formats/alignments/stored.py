@@ -13,8 +13,8 @@ from numpy import ndarray
 from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.alignments.checks import ANY, HeaderLimits, check_size, find_bad
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import FLAG, NAME, stop_of, values_at
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import take
 from readwarp.rules.flags import LAST, SECONDARY, SUPPLEMENTARY
 

@@ -21,9 +21,9 @@ from readwarp.formats.alignments import layout, samtools
 from readwarp.formats.alignments.checks import HeaderLimits, check_size, find_bad, name_of
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.cram_reference import find_reference
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.fields import count_values, is_left_out, kind_of, put_turned
 from readwarp.formats.alignments.header import field, lines_of, read_binary_header
-from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_templates
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf

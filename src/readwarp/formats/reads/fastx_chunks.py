@@ -4,6 +4,7 @@ A file is read in buffers. Each is cut after its last whole record (and after eq
 pair); the rest begins the next buffer. Workers get the text unchanged.
 """
 
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import Annotated, NamedTuple
@@ -48,8 +49,12 @@ class _Block(NamedTuple):
 
 
 def _read_blocks(source: Source, size: int) -> Iterator[_Block]:
+    """Read blocks, each into memory that no array shows any more: pages never touched before cost time."""
+    free = list[ndarray]()
     while True:
-        buffer = np.empty(2 * -(-size // 8) * 8 + 8, np.uint8)  # whole words, and room for a newline
+        memory = free.pop() if free else np.empty(2 * -(-size // 8) * 8 + 8, np.uint8)  # words, room for a newline
+        buffer = np.frombuffer(memory, np.uint8)  # the base of all arrays that show it
+        weakref.finalize(buffer, free.append, memory).atexit = False
         stop = size + source.read_into(buffer[size : 2 * size])
         yield _Block(buffer, size, stop, stop < 2 * size)
         if stop < 2 * size:

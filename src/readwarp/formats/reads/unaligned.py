@@ -10,9 +10,10 @@ import numpy as np
 from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows
 from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.output import EncodedFile
 from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.alignments.sam import Encoded, Encoder, put_bases, put_qualities
+from readwarp.formats.alignments.sam import Encoder, put_bases, put_qualities
 from readwarp.formats.alignments.tag_text import FACTOR
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.output_file import Writer
@@ -74,7 +75,7 @@ def encode_bam(reads: ReadBatch) -> Encoded:
 
 def encode_fastq(reads: ReadBatch) -> Encoded:
     """Encode records whose comments hold text and integer tags, like `samtools fastq -T`."""
-    return put_fastq(Encoded, len(reads), reads)
+    return put_fastq(len(reads), reads)
 
 
 @scalar
@@ -90,7 +91,7 @@ def room_of_fastq(i, reads):
     return name + 2 * length + 8 + FACTOR * (reads.tag_offsets[i + 1] - reads.tag_offsets[i])
 
 
-@ragged_rows(room_of_fastq)
+@ragged_rows(Encoded, room_of_fastq)
 def put_fastq(i, at, reads, encoded):
     """Put a record."""
     out = encoded.data
