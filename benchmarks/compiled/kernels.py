@@ -199,7 +199,7 @@ CODES = [
     Kernel("codes replace_codes", "device.cuda_codes", "replace_codes", "u1[] i8 i8 u1[]", 256),
 ]
 TRIAL = [Kernel("trial", "device.trial", "square", "i8[]", 32)]
-BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] u1[,] i8[] i8[] u1[]", 256)]
+BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] i8[] u1[,] i8[] u1[]", 256)]
 
 READS, RECORDS = "formats.common.reads.ReadBatch", "formats.alignments.records.AlignmentBatch"
 CHOICES, LAID = "align.records.choose.TracedChoices", "align.records.tags.RecordRows"
@@ -218,7 +218,7 @@ def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kerne
     """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms."""
     rooms = each_row(module, f"{name}.rooms", f"i8[] {arguments}")
     apart = each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")
-    is_exact = name in ("merge_offsets", "list_left", "put_extension", "put_in_order")
+    is_exact = name in ("merge_offsets", "list_left", "put_extension", "put_in_order", "list_starts")
     return [rooms, apart, *([] if is_exact else [each_row(module, f"{name}.close", f"i8[] i8[] {made} {made}")])]
 
 
@@ -263,6 +263,7 @@ ROWS = [
     *ragged_rows("formats.alignments.sam", "put_record", f"{READS} {RECORDS} {NAMES}", ENCODED),
     each_row("finish.order", "set_coordinate_key", f"{ENCODED} i8 i8[]"),
     *ragged_rows("finish.order", "put_in_order", f"{ENCODED} i8[] i4[,] i8", ENCODED),
+    *ragged_rows("finish.groups", "list_starts", ENCODED, "finish.groups.GroupStarts"),
     each_row("finish.signatures", "sign_record", f"{ENCODED} {SIGNATURES}.Libraries b1 {SIGNATURES}.Signatures"),
 ]  # fmt: skip
 

@@ -96,7 +96,8 @@ def test_a_full_group_takes_what_is_planned(number):
     with CARD.on(0):
         workspace = Workspace(cuda_blocks.device_bytes(number))
         try:
-            cuda_blocks.compress([np.zeros(number * BLOCK, np.uint8)], workspace)
+            data = workspace.upload(np.zeros(number * BLOCK, np.uint8))
+            cuda_blocks.compress(data, np.arange(number + 1) * BLOCK, workspace)
             assert workspace.high_water == workspace.allocated == cuda_blocks.device_bytes(number)
         finally:
             workspace.close()

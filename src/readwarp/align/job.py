@@ -140,7 +140,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         header = header_of(job, index, alternates)
         warn_of_names(index.reference.names)
         kept = open_segments(job, index, metrics) if job.resume else None
-        aligning = share_work(job, cards, header, kept)
+        aligning = share_work(job, cards, header, kept, compressor)
         with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters, (aligning.encoder, aligning.preparer)))
         metrics.lap("start")
@@ -172,12 +172,15 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
-def share_work(job: AlignJob, cards: AlignCards, header: str, kept: Segments | None) -> Aligning:
+def share_work(
+    job: AlignJob, cards: AlignCards, header: str, kept: Segments | None, compressor: "CardBlocks | None"
+) -> Aligning:
     """Collect what all workers share. Segments hold the records in their encoding."""
     reference = cards.on_host.host.reference
     lengths = np.diff(reference.contig_offsets).tolist() if job.form == "paf" else ()
     encoder = Encoder(reference.names, job.inputs.read_group_ids, job.form != "formats", tuple(lengths))
-    preparer, done = (Preparer(), kept.done) if kept else (job.finish.preparer(header), 0)
+    finish = replace(job.finish, compressor=compressor)
+    preparer, done = (Preparer(), kept.done) if kept else (finish.preparer(header), 0)
     return Aligning(cards, encoder, preparer, job.part, done)
 
 

@@ -68,8 +68,8 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
             with closing(batches):
                 for batch in batches:
                     writer.add(batch)
-                    meter.advance(len(batch.records))
-                    templates += len(batch.records)
+                    meter.advance(batch.records)
+                    templates += batch.records
             meter.phase("sorting" if job.sort != "none" else "completing")
     metrics.count("records", templates)
     if job.mark_duplicates:

@@ -139,23 +139,23 @@ class ResumableWriter(Writer):
         self.index: Path | None = None
         self._segments, self._writer = segments, writer
         self._threads = threads
-        self._waiting: list[Encoded] = []
+        self._waiting: list[Any] = []  # bytes of records (uint8)
         self._file: ByteWriter | None = None  # of the open segment
         self._written = 0
         self._checkpoint, self._counts = segments.done, segments.counts
         self._is_whole = True  # the open segment ends at `_checkpoint`, and can be extended
 
     def add(self, batch: Prepared) -> None:
-        self._waiting.append(batch.records)
+        self._waiting += batch.groups
 
     def checkpoint(self, template: int, counts: dict[str, int]) -> None:
         """Note that everything before this template has been written, with the run's counts up to there."""
         self._is_whole = False
         if self._file is None:
             self._file = ByteWriter(self._segments.open_partial(), self._threads, str(self._segments.partial))
-        for encoded in self._waiting:
-            self._file.write(encoded.data)
-            self._written += encoded.data.size
+        for data in self._waiting:
+            self._file.write(data)
+            self._written += data.size
         self._waiting = []
         self._checkpoint, self._counts = template, counts
         self._is_whole = True

@@ -14,6 +14,7 @@ from readwarp.config.combinations import check_together
 from readwarp.device.rows import to_host, to_side_of
 from readwarp.errors import UsageError
 from readwarp.finish.duplicates import mark, windows_of
+from readwarp.finish.groups import Groups, cut_groups
 from readwarp.finish.order import ORDERS, gather
 from readwarp.finish.runs import MemoryRun
 from readwarp.finish.signatures import SKIP, Libraries, sign
@@ -29,8 +30,9 @@ from readwarp.system.ahead import map_ahead
 class Prepared(NamedTuple):
     """A batch on its way into the output."""
 
-    records: Encoded
-    run: MemoryRun | None = None  # these records, sorted, if the output is sorted
+    records: int
+    groups: Groups = ()  # if it is not sorted
+    run: MemoryRun | None = None  # if it is
     reach: int = 0  # see `duplicates`
 
 
@@ -41,6 +43,7 @@ class Preparer:
     sort: str = "none"  # coordinate | name | none
     libraries: Libraries | None = None  # records get signatures for duplicate marking; they must be sorted
     by_umi: bool = False  # duplicates are templates of one molecule
+    in_groups: bool = False  # blocks of unsorted BAM are compressed beside a card
 
     @property
     def skip(self) -> int:
@@ -50,7 +53,7 @@ class Preparer:
     def prepare(self, records: Encoded) -> Prepared:
         """Sort records, and sign them, on their side, unless they go by name; return them on the host."""
         if self.sort == "none":
-            return Prepared(to_host(records))
+            return Prepared(len(records), cut_groups(records) if self.in_groups else (to_host(records.data),))
         if self.sort == "name":
             records = to_host(records)
         order = ORDERS[self.sort]([records], 0)
@@ -60,7 +63,7 @@ class Preparer:
             libraries = to_side_of(records.data, self.libraries)
             records, reach = sign(records, order, libraries, self.by_umi)
         records = to_host(records)
-        return Prepared(records, MemoryRun.of(records, self.skip), reach)
+        return Prepared(len(records), run=MemoryRun.of(records, self.skip), reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Finish:
     def preparer(self, header: str) -> Preparer:
         """Return the preparer of batches. header: SAM text."""
         libraries = Libraries.of(lines_of(header, "RG")) if self.mark_duplicates else None
-        return Preparer(self.sort, libraries, self.duplicates.umis)
+        return Preparer(self.sort, libraries, self.duplicates.umis, self.compressor is not None)
 
 
 class AlignmentWriter(Writer):
@@ -135,7 +138,7 @@ class AlignmentWriter(Writer):
 
     def add(self, batch: Prepared) -> None:
         if self._sorter is None:
-            self._file.write(batch.records)
+            self._file.write_groups(batch.groups)
         elif batch.run:
             self._reach = max(self._reach, batch.reach)
             self._sorter.add(batch.run)

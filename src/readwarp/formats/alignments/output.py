@@ -4,10 +4,11 @@ A file gets its name when it is complete: `close` renames its private file, `abo
 """
 
 import subprocess
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from numpy import ndarray
 
@@ -76,6 +77,11 @@ class EncodedFile(Writer):
         self._sink.write(records.data)
         if self._indexer:
             self._indexer.add(records)
+
+    def write_groups(self, groups: Sequence[Any]) -> None:
+        """Write unsorted records: bytes, and then bytes or `Blocks` with each of which a block begins."""
+        for number, group in enumerate(groups):
+            (self._sink.begin if number and isinstance(self._sink, ByteWriter) else self._sink.write)(group)
 
     def complete(self) -> None:
         self._sink.close()

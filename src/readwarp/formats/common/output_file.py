@@ -13,7 +13,7 @@ from typing import BinaryIO, Self
 from numpy import ndarray
 
 from readwarp.errors import UsageError
-from readwarp.formats.common.bgzf import BgzfWriter, Compressor
+from readwarp.formats.common.bgzf import BgzfWriter, Blocks, Compressor
 from readwarp.formats.common.files import is_direct, private_folder, remove_folder
 from readwarp.formats.common.writing import writing
 from readwarp.system.stopping import completed, held_back
@@ -113,6 +113,12 @@ class ByteWriter:
                 self._bgzf.write(data)
             else:
                 self._file.write(memoryview(data))
+
+    def begin(self, data: ndarray | Blocks) -> None:
+        """See `BgzfWriter.begin`."""
+        assert self._bgzf
+        with writing(self._name):
+            self._bgzf.begin(data)
 
     def virtual_offsets(self, at: ndarray) -> ndarray:
         """See `BgzfWriter.virtual_offsets`."""

@@ -1,0 +1,63 @@
+"""Unsorted BAM beside a card, compressed where its records are made.
+
+Blocks of one size would depend on all records before them. So a group of blocks begins at each template whose name has
+a certain hash, however the reads are cut into batches. Whole groups of a batch are compressed on its card. The records
+before the first of them and after the last belong to groups that its neighbours share, and go by the host.
+"""
+
+from itertools import pairwise
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.compiler.jit import scalar
+from readwarp.device.rows import ragged_rows, to_host, workspace_of
+from readwarp.formats.alignments.encoded import Encoded
+from readwarp.formats.alignments.layout import NAME, NAME_LENGTH
+from readwarp.formats.common.bgzf import BLOCK, Blocks
+from readwarp.formats.common.text import same_bytes
+from readwarp.rules.hashes import hash_of, mix
+
+TEMPLATES = np.uint64(1 << 12)  # of a group, on average: 3 MB of pairs of 150 bases
+Groups = tuple[ndarray | Blocks, ...]  # bytes that continue the last group, and those of groups or their blocks
+
+
+class GroupStarts(NamedTuple):
+    place: Annotated[ndarray, "int64 [starts]"]  # byte
+    offsets: Annotated[ndarray, "int64 [records + 1] of starts"]
+
+
+@scalar
+def starts_group(row, records):
+    """Return 1 if a record is the first of a template with which a group begins, else 0."""
+    data, name = records.data, records.offsets[row] + NAME
+    size = np.int64(data[name - NAME + NAME_LENGTH])  # with the final zero
+    if mix(hash_of(data, name, name + size)) % TEMPLATES != 0:
+        return np.int64(0)
+    before = records.offsets[max(row - 1, 0)]
+    is_same = row > 0 and data[before + NAME_LENGTH] == size and same_bytes(data, name, data, before + NAME, size)
+    return np.int64(not is_same)
+
+
+@ragged_rows(GroupStarts, starts_group, is_exact=True)
+def list_starts(row, at, records, out):
+    """List where a record begins if a group does."""
+    if starts_group(row, records):
+        out.place[at] = records.offsets[row]
+        at += 1
+    return at
+
+
+def cut_groups(records: Encoded) -> Groups:
+    """Cut the records of a batch of whole templates, on either side, into groups, on the host. Raises KernelError."""
+    starts, workspace = to_host(list_starts(len(records), records).place), workspace_of(records.data)
+    if workspace is None or starts.size == 0:
+        return tuple(np.split(to_host(records.data), starts))
+    from readwarp.finish.cuda_blocks import compress, work_bytes
+
+    blocks = np.concatenate([*(np.arange(*group, BLOCK) for group in pairwise(starts)), starts[-1:]])
+    most = blocks.size if workspace.left is None else max(1, workspace.left // work_bytes(1))
+    made = [compress(records.data, blocks[i : i + most + 1], workspace) for i in range(0, blocks.size - 1, most)]
+    before, behind = to_host((records.data[: int(starts[0])], records.data[int(starts[-1]) :]))
+    return before, *made, behind
