@@ -52,17 +52,18 @@ def gather_from(parts: Sequence[Encoded], order: ndarray) -> Encoded:
     """Gather the records of all parts, numbered from the first part on, in this order."""
     starts = offsets_of([len(records) for records in parts])
     offsets = offsets_of(np.concatenate([np.diff(records.offsets) for records in parts])[order])
-    data, part_of = np.empty(offsets[-1], np.uint8), np.searchsorted(starts, order, side="right") - 1
-    for part, records in enumerate(parts):
-        rows = np.flatnonzero(part_of == part)
-        put_in_place(rows.size, records, order[rows] - starts[part], offsets[rows], data)
+    data, places = np.empty(offsets[-1], np.uint8), np.full(starts[-1], -1)
+    places[order] = offsets[:-1]
+    for records, start in zip(parts, starts, strict=False):
+        put_in_place(len(records), records, places[start:], data)
     return Encoded(data, offsets)
 
 
 @each_row
-def put_in_place(i, records, rows, places, data):
-    """Copy a record to its place."""
-    put_copy(records.data, records.offsets[rows[i]], records.offsets[rows[i] + 1], data, places[i])
+def put_in_place(row, records, places, data):
+    """Copy a record to its place, if it has one."""
+    if places[row] >= 0:
+        put_copy(records.data, records.offsets[row], records.offsets[row + 1], data, places[row])
 
 
 @scalar
