@@ -6,7 +6,7 @@ before the first of them and after the last belong to groups that its neighbours
 """
 
 from itertools import pairwise
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -15,12 +15,12 @@ from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows, to_host, workspace_of
 from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import NAME, NAME_LENGTH
-from readwarp.formats.common.bgzf import BLOCK, Blocks
+from readwarp.formats.common.bgzf import BLOCK
 from readwarp.formats.common.text import same_bytes
 from readwarp.rules.hashes import hash_of, mix
 
 TEMPLATES = np.uint64(1 << 12)  # of a group, on average: 3 MB of pairs of 150 bases
-Groups = tuple[ndarray | Blocks, ...]  # bytes that continue the last group, and those of groups or their blocks
+Groups = tuple[Any, ...]  # bytes (uint8) that continue the last group; then groups, as bytes or as Blocks
 
 
 class GroupStarts(NamedTuple):

@@ -138,7 +138,7 @@ class AlignmentWriter(Writer):
 
     def add(self, batch: Prepared) -> None:
         if self._sorter is None:
-            self._file.write_groups(batch.groups)
+            self._file.write_groups(*batch.groups)
         elif batch.run:
             self._reach = max(self._reach, batch.reach)
             self._sorter.add(batch.run)

@@ -14,7 +14,7 @@ import pytest
 
 from helpers.blocks import compress_block
 from readwarp.formats.common import bgzf
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, GROUP, BgzfWriter, block_of, compress, write_all
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, GROUP, BgzfWriter, Blocks, block_of, compress, write_all
 
 THREADS, ROUNDS = 50, 20
 
@@ -108,6 +108,25 @@ def test_virtual_offsets(size, tmp_path):
         for place, offset in zip(places.tolist(), offsets.tolist(), strict=True):
             file.seek(offset)
             assert file.read(10) == data[place : place + 10]
+
+
+def test_blocks_begin_where_they_are_told_to(tmp_path):
+    """With bytes, or with blocks made elsewhere, which are written between what came before and after them."""
+    rng = random.Random(1)
+    parts = [rng.randbytes(size) for size in (5, GROUP + 9, BLOCK, 0, 3 * BLOCK + 1, 70)]
+    file = io.BytesIO()
+    writer = BgzfWriter(file, 2)
+    writer.write(parts[0])
+    for number, part in enumerate(parts[1:]):
+        made = np.frombuffer(compress(part), np.uint8)
+        writer.begin(np.frombuffer(part, np.uint8) if number % 2 else Blocks(made, np.array([made.size])))
+        writer.write(b"end")
+    writer.close()
+    assert gzip.decompress(file.getvalue()) == parts[0] + b"".join(part + b"end" for part in parts[1:])
+    expected = [compress(parts[0])]
+    for number, part in enumerate(parts[1:]):
+        expected += [compress(part + b"end")] if number % 2 else [compress(part), compress(b"end")]
+    assert file.getvalue() == b"".join(expected) + EOF_BLOCK
 
 
 class Slow:

@@ -4,11 +4,10 @@ A file gets its name when it is complete: `close` renames its private file, `abo
 """
 
 import subprocess
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from numpy import ndarray
 
@@ -17,7 +16,7 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_index import BamIndexer
 from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import binary_header
-from readwarp.formats.common.bgzf import Compressor
+from readwarp.formats.common.bgzf import Blocks, Compressor
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
@@ -78,10 +77,12 @@ class EncodedFile(Writer):
         if self._indexer:
             self._indexer.add(records)
 
-    def write_groups(self, groups: Sequence[Any]) -> None:
-        """Write unsorted records: bytes, and then bytes or `Blocks` with each of which a block begins."""
-        for number, group in enumerate(groups):
-            (self._sink.begin if number and isinstance(self._sink, ByteWriter) else self._sink.write)(group)
+    def write_groups(self, before: ndarray, *groups: ndarray | Blocks) -> None:
+        """Write bytes of unsorted records, and others with each of which a block begins."""
+        self._sink.write(before)
+        for group in groups:
+            assert isinstance(self._sink, ByteWriter)
+            self._sink.begin(group)
 
     def complete(self) -> None:
         self._sink.close()
