@@ -212,7 +212,8 @@ def test_memory_for_sorting_follows_reads_and_budget(tmp_path):
         with path.open("wb") as file:
             file.truncate(size)
     node = Resources(threads=1, memory=256 * GB)
-    assert bytes_to_sort(node, [small]) == MIN_SORT
+    assert bytes_to_sort(node, [small]) == memory_to_hold((1 << 20) * GROWTH, 1)
+    assert bytes_to_sort(Resources(threads=1, memory=2 * GB), [small]) == MIN_SORT
     assert bytes_to_sort(node, [exome, exome]) == memory_to_hold(GB // 2 * GROWTH, 1)
     exome.write_bytes(b"@" + bytes(GB // 4 - 1))
     assert bytes_to_sort(node, [exome, exome]) == memory_to_hold(GB // 2 * PLAIN_GROWTH, 1)

@@ -11,9 +11,8 @@ import numpy as np
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
-from readwarp.device.rows import LANES, RaggedFunction
 from readwarp.device.staging import rounded
-from readwarp.ragged import Batch, replace
+from readwarp.ragged import replace
 
 THREADS = 64
 ITEMS = 16  # neighbouring sizes per thread
@@ -89,8 +88,11 @@ def scan_tiles(sizes, sums, offsets):
         offsets[sizes.size] = running
 
 
-def put_rows(put: RaggedFunction[Batch], rows: int, arguments: tuple[Any, ...]) -> Batch:
-    """Make the batch of all rows; the host waits for their room, and for their values unless these always fill it."""
+def put_rows(put: Any, rows: int, arguments: tuple[Any, ...]) -> Any:
+    """Make the batch of all rows by a `RaggedFunction`.
+
+    The host waits for their room, and for their values unless these always fill it.
+    """
     workspace = current()
     with workspace.frame():
         sizes = workspace.empty(rows, np.int64)
@@ -107,6 +109,6 @@ def put_rows(put: RaggedFunction[Batch], rows: int, arguments: tuple[Any, ...]) 
         put.apart(rows, rooms, sizes, *arguments, loose)
         offsets = getattr(dense, put.name)
         exclusive_scan(sizes, offsets, workspace)
-        put.close(LANES * rows, rooms, offsets, loose, dense)
+        put.close(put.lanes * rows, rooms, offsets, loose, dense)
         made = total_of(offsets, workspace)
     return replace(dense, **{name: getattr(dense, name)[:made] for name in put.columns})

@@ -95,7 +95,7 @@ class RaggedFunction(Generic[Batch]):
 
     def __init__(self, body: Callable[..., Any], kind: type[Batch], room: Kernel, is_exact: bool) -> None:
         parts, given = {"body": Kernel(body, INLINED), "room": room}, list(signature(body).parameters)[2:]
-        self.kind, self.is_exact = kind, is_exact
+        self.kind, self.is_exact, self.lanes = kind, is_exact, LANES
         ((self.name, self.field),) = [item for item in fields_of(kind).items() if item[1].splits]
         split = self.field.splits
         self.columns = {name: field.dtype for name, field in fields_of(kind).items() if field.rows == split}
@@ -110,7 +110,8 @@ class RaggedFunction(Generic[Batch]):
         if is_on_card(arguments):
             from readwarp.device.cuda_scan import put_rows
 
-            return put_rows(self, rows, arguments)
+            made: Batch = put_rows(self, rows, arguments)
+            return made
         sizes = np.empty(rows, np.int64)
         self.rooms(rows, sizes, *arguments)
         out = self.empty(rows, int(sizes.sum()), np.empty)

@@ -400,3 +400,17 @@ def test_missing_file_and_wrong_use(tmp_path):
 def test_kinds(test_data):
     kinds = {"phix.1.fastq": "fastq", "phix.fasta": "fasta", "sarscov2_unaligned.bam": "bam"}
     assert {name: kind_of(str(test_data / "odd" / name)) for name in kinds} == kinds
+
+
+def test_text_stays_as_long_as_an_array_shows_it(tmp_path):
+    """Even a part of it, of another type, while blocks are read into memory that nothing shows."""
+    path = tmp_path / "a.fq"
+    path.write_text("".join(f"@r{i}\n{'ACGT' * (i % 50)}\n+\n{'IHGF' * (i % 50)}\n" for i in range(9000)))
+    kept = []
+    for number, batch in enumerate(open_reads([ReadInput((str(path),))], 4000)):
+        (text,) = batch.chunk.data
+        part = text.letters[text.start : text.stop]
+        if number % 3 == 0:
+            kept.append((part.view("S1"), part.tobytes()))
+    assert len(kept) > 50
+    assert all(part.view("u1").tobytes() == copy for part, copy in kept)

@@ -50,10 +50,11 @@ class _Block(NamedTuple):
 
 def _read_blocks(source: Source, size: int) -> Iterator[_Block]:
     """Read blocks, each into memory that no array shows any more: pages never touched before cost time."""
-    free = list[ndarray]()
+    free = list[memoryview]()
     while True:
-        memory = free.pop() if free else np.empty(2 * -(-size // 8) * 8 + 8, np.uint8)  # words, room for a newline
-        buffer = np.frombuffer(memory, np.uint8)  # the base of all arrays that show it
+        room = 2 * -(-size // 8) * 8 + 8  # whole words, and room for a newline
+        memory = free.pop() if free else memoryview(np.empty(room, np.uint8))
+        buffer = np.frombuffer(memory, np.uint8)  # the base of all arrays that show it: not an array's own memory
         weakref.finalize(buffer, free.append, memory).atexit = False
         stop = size + source.read_into(buffer[size : 2 * size])
         yield _Block(buffer, size, stop, stop < 2 * size)
