@@ -31,13 +31,12 @@ class GroupStarts(NamedTuple):
 @scalar
 def starts_group(row, records):
     """Return 1 if a record is the first of a template with which a group begins, else 0."""
-    data, name = records.data, records.offsets[row] + NAME
-    size = np.int64(data[name - NAME + NAME_LENGTH])  # with the final zero
-    if mix(hash_of(data, name, name + size)) % TEMPLATES != 0:
+    data, at, before = records.data, records.offsets[row], records.offsets[max(row - 1, 0)]
+    size = np.int64(data[at + NAME_LENGTH])  # with the final zero
+    if mix(hash_of(data, at + NAME, at + NAME + size)) % TEMPLATES != 0:
         return np.int64(0)
-    before = records.offsets[max(row - 1, 0)]
-    is_same = row > 0 and data[before + NAME_LENGTH] == size and same_bytes(data, name, data, before + NAME, size)
-    return np.int64(not is_same)
+    is_same = data[before + NAME_LENGTH] == size and same_bytes(data, at + NAME, data, before + NAME, size)
+    return np.int64(row == 0 or not is_same)
 
 
 @ragged_rows(GroupStarts, starts_group, is_exact=True)
