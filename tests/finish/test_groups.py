@@ -19,7 +19,7 @@ from readwarp.finish.groups import TEMPLATES, cut_groups, list_starts
 from readwarp.finish.writer import AlignmentWriter, Finish, Prepared
 from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.sam import Encoder
-from readwarp.formats.common.bgzf import BLOCK, Blocks, blocks_of
+from readwarp.formats.common.bgzf import BLOCK, CompressedBlocks, blocks_of
 from readwarp.metrics import Metrics
 from readwarp.ragged import concatenate, take
 from readwarp.rules.hashes import hash_of, mix
@@ -76,9 +76,11 @@ def name_of(records: Encoded, row: int) -> str:
 def test_a_batch_is_cut_into_what_it_was(starts):
     records = templates(2, 120, starts)
     before, *groups = cut_there(records)
-    assert [isinstance(group, Blocks) for group in groups] == ([True, False] if starts > 1 else [False] * starts)
+    assert [isinstance(group, CompressedBlocks) for group in groups] == (
+        [True, False] if starts > 1 else [False] * starts
+    )
     there = b"".join(
-        gzip.decompress(group.data.tobytes()) if isinstance(group, Blocks) else group.tobytes()
+        gzip.decompress(group.data.tobytes()) if isinstance(group, CompressedBlocks) else group.tobytes()
         for group in (before, *groups)
     )
     assert there == records.data.tobytes() == b"".join(group.tobytes() for group in cut_groups(records))
@@ -86,11 +88,11 @@ def test_a_batch_is_cut_into_what_it_was(starts):
 
 def test_little_memory_changes_no_block(monkeypatch):
     records = templates(3, 300, 5)
-    (expected,) = [group for group in cut_there(records) if isinstance(group, Blocks)]
+    (expected,) = [group for group in cut_there(records) if isinstance(group, CompressedBlocks)]
     with CARD.on(), CARD.frame():
         there = CARD.to_device(records)
         monkeypatch.setattr(type(current()), "left", property(lambda _: 2 * cuda_blocks.work_bytes(1)))
-        found = [group for group in cut_groups(there) if isinstance(group, Blocks)]
+        found = [group for group in cut_groups(there) if isinstance(group, CompressedBlocks)]
     assert len(found) > 2
     assert b"".join(group.data.tobytes() for group in found) == expected.data.tobytes()
     assert np.array_equal(np.concatenate([group.sizes for group in found]), expected.sizes)

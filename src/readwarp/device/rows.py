@@ -93,9 +93,11 @@ each_row = RowFunction  # as a decorator
 class RaggedFunction(Generic[Batch]):
     """A function that writes the values of one row, to be called for all rows of a batch."""
 
+    lanes = LANES
+
     def __init__(self, body: Callable[..., Any], kind: type[Batch], room: Kernel, is_exact: bool) -> None:
         parts, given = {"body": Kernel(body, INLINED), "room": room}, list(signature(body).parameters)[2:]
-        self.kind, self.is_exact, self.lanes = kind, is_exact, LANES
+        self.kind, self.is_exact = kind, is_exact
         ((self.name, self.field),) = [item for item in fields_of(kind).items() if item[1].splits]
         split = self.field.splits
         self.columns = {name: field.dtype for name, field in fields_of(kind).items() if field.rows == split}

@@ -28,7 +28,7 @@ from readwarp.formats.common.bgzf import (
     HEADER,
     SIZE_AT,
     TRAILER,
-    Blocks,
+    CompressedBlocks,
     groups_ahead,
     write_number,
 )
@@ -82,7 +82,7 @@ class CardBlocks:
             raise
         self._workspaces.start_counting()
 
-    def __call__(self, parts: Sequence[ndarray], /) -> Blocks:
+    def __call__(self, parts: Sequence[ndarray], /) -> CompressedBlocks:
         joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
         starts = np.append(np.arange(0, joined.size, BLOCK), joined.size)
         with self._workspaces.borrow(), self._metrics.time("compress"):
@@ -114,7 +114,7 @@ def work_bytes(blocks: int) -> int:
     return lists + max(rounded(scratch), 2 * rounded(8 * (blocks + 1)) + rounded(blocks * LARGEST))
 
 
-def compress(data: Any, starts: ndarray, workspace: Workspace) -> Blocks:
+def compress(data: Any, starts: ndarray, workspace: Workspace) -> CompressedBlocks:
     """Compress bytes on a card (uint8) to blocks on the host. Raises KernelError.
 
     starts: of each block, and the end of the last (int64 [blocks + 1]).
@@ -139,7 +139,7 @@ def compress(data: Any, starts: ndarray, workspace: Workspace) -> Blocks:
         starts, offsets = workspace.on_card((starts, offsets_of(sizes)))
         out = workspace.empty(lengths.size * LARGEST, np.uint8)
         lay_blocks[lengths.size, THREADS, workspace.stream](data, starts, bodies, offsets, out)
-        return Blocks(workspace.download(out[: int(sizes.sum())])[0], sizes)
+        return CompressedBlocks(workspace.download(out[: int(sizes.sum())])[0], sizes)
 
 
 @scalar

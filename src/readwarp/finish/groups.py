@@ -20,7 +20,7 @@ from readwarp.formats.common.text import same_bytes
 from readwarp.rules.hashes import hash_of, mix
 
 TEMPLATES = np.uint64(1 << 12)  # of a group, on average: 3 MB of pairs of 150 bases
-Groups = tuple[Any, ...]  # bytes (uint8) that continue the last group; then groups, as bytes or as Blocks
+Groups = tuple[Any, ...]  # bytes (uint8) that continue the last group; then groups, as bytes or as CompressedBlocks
 
 
 class GroupStarts(NamedTuple):
@@ -31,10 +31,11 @@ class GroupStarts(NamedTuple):
 @scalar
 def starts_group(row, records):
     """Return 1 if a record is the first of a template with which a group begins, else 0."""
-    data, at, before = records.data, records.offsets[row], records.offsets[max(row - 1, 0)]
+    data, at = records.data, records.offsets[row]
     size = np.int64(data[at + NAME_LENGTH])  # with the final zero
     if mix(hash_of(data, at + NAME, at + NAME + size)) % TEMPLATES != 0:
         return np.int64(0)
+    before = records.offsets[max(row - 1, 0)]
     is_same = data[before + NAME_LENGTH] == size and same_bytes(data, at + NAME, data, before + NAME, size)
     return np.int64(row == 0 or not is_same)
 

@@ -1,4 +1,4 @@
-"""Blocks of BGZF: others read them, and their bytes depend on the data alone."""
+"""CompressedBlocks of BGZF: others read them, and their bytes depend on the data alone."""
 
 import errno
 import gzip
@@ -14,7 +14,16 @@ import pytest
 
 from helpers.blocks import compress_block
 from readwarp.formats.common import bgzf
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, GROUP, BgzfWriter, Blocks, block_of, compress, write_all
+from readwarp.formats.common.bgzf import (
+    BLOCK,
+    EOF_BLOCK,
+    GROUP,
+    BgzfWriter,
+    CompressedBlocks,
+    block_of,
+    compress,
+    write_all,
+)
 
 THREADS, ROUNDS = 50, 20
 
@@ -119,7 +128,7 @@ def test_blocks_begin_where_they_are_told_to(tmp_path):
     writer.write(parts[0])
     for number, part in enumerate(parts[1:]):
         made = np.frombuffer(compress(part), np.uint8)
-        writer.begin(np.frombuffer(part, np.uint8) if number % 2 else Blocks(made, np.array([made.size])))
+        writer.begin(np.frombuffer(part, np.uint8) if number % 2 else CompressedBlocks(made, np.array([made.size])))
         writer.write(b"end")
     writer.close()
     assert gzip.decompress(file.getvalue()) == parts[0] + b"".join(part + b"end" for part in parts[1:])

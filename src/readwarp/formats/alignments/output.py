@@ -16,7 +16,7 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_index import BamIndexer
 from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.header import binary_header
-from readwarp.formats.common.bgzf import Blocks, Compressor
+from readwarp.formats.common.bgzf import CompressedBlocks, Compressor
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
@@ -77,7 +77,7 @@ class EncodedFile(Writer):
         if self._indexer:
             self._indexer.add(records)
 
-    def write_groups(self, before: ndarray, *groups: ndarray | Blocks) -> None:
+    def write_groups(self, before: ndarray, *groups: ndarray | CompressedBlocks) -> None:
         """Write bytes of unsorted records, and others with each of which a block begins."""
         self._sink.write(before)
         for group in groups:

@@ -56,8 +56,8 @@ class Functions(NamedTuple):
     checksum: int  # crc32_gzip_refl
 
 
-class Blocks(NamedTuple):
-    """Blocks end to end."""
+class CompressedBlocks(NamedTuple):
+    """CompressedBlocks end to end."""
 
     data: ndarray  # uint8
     sizes: ndarray  # bytes of each
@@ -69,7 +69,7 @@ class Compressor(Protocol):
     group: int  # bytes of data per call, whole blocks
     threads: int  # calls at once
 
-    def __call__(self, parts: Sequence[ndarray], /) -> Blocks:
+    def __call__(self, parts: Sequence[ndarray], /) -> CompressedBlocks:
         """Compress all parts (uint8) to blocks, one after another."""
 
 
@@ -147,17 +147,17 @@ def compress(data: memoryview | bytes | ndarray) -> bytes:
     return _blocks([np.frombuffer(data, np.uint8)]).data.tobytes() if len(data) else b""
 
 
-def _blocks(parts: Sequence[ndarray]) -> Blocks:
+def _blocks(parts: Sequence[ndarray]) -> CompressedBlocks:
     """Compress all parts (uint8) to blocks, one after another."""
     data, functions = parts[0] if len(parts) == 1 else np.concatenate(parts), isal_functions()
     if functions is None:
         blocks = [block_of(memoryview(data[i : i + BLOCK])) for i in range(0, data.size, BLOCK)]
-        return Blocks(np.frombuffer(b"".join(blocks), np.uint8), np.array([len(block) for block in blocks]))
+        return CompressedBlocks(np.frombuffer(b"".join(blocks), np.uint8), np.array([len(block) for block in blocks]))
     sizes = np.empty(-(-data.size // BLOCK), np.int64)
     out = np.empty(sizes.size * MAX_SIZE, np.uint8)
     used = compress_blocks(functions, make_stream(), data, HEAD, out, sizes)
     assert used >= 0, "ISA-L has failed"
-    return Blocks(out[:used], sizes)
+    return CompressedBlocks(out[:used], sizes)
 
 
 def block_of(data: memoryview | bytes) -> bytes:
@@ -206,12 +206,12 @@ class BgzfWriter:
 
     def __init__(self, file: BinaryIO, threads: int | Compressor = 1):
         self._file = file
-        self._group, self._compress = GROUP, cast(Callable[[Sequence[ndarray]], Blocks], _blocks)
+        self._group, self._compress = GROUP, cast(Callable[[Sequence[ndarray]], CompressedBlocks], _blocks)
         if callable(threads):
             self._group, self._compress, threads = threads.group, threads, threads.threads
         self._pending, self._size = list[ndarray](), 0  # less than a group, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._ahead: deque[Future[Blocks]] = deque()
+        self._ahead: deque[Future[CompressedBlocks]] = deque()
         self._max_ahead = groups_ahead(threads)
         self._writer = ThreadPoolExecutor(1, "writer") if _never_blocks(file) else None
         self._writing: Future[None] | None = None  # some blocks
@@ -227,11 +227,11 @@ class BgzfWriter:
             left = left[missing:]
         self._take(left if len(data) < self._group else left.copy())  # a view keeps all of the data
 
-    def begin(self, data: ndarray | Blocks) -> None:
+    def begin(self, data: ndarray | CompressedBlocks) -> None:
         """Take bytes (uint8) with which a block begins, or blocks; `virtual_offsets` is no more to be called."""
         if self._size:
             self._submit()
-        if isinstance(data, Blocks):
+        if isinstance(data, CompressedBlocks):
             self._ahead.append(Future())
             self._ahead[-1].set_result(data)
             self._drain(self._max_ahead)

@@ -13,7 +13,7 @@ from typing import BinaryIO, Self
 from numpy import ndarray
 
 from readwarp.errors import UsageError
-from readwarp.formats.common.bgzf import BgzfWriter, Blocks, Compressor
+from readwarp.formats.common.bgzf import BgzfWriter, CompressedBlocks, Compressor
 from readwarp.formats.common.files import is_direct, private_folder, remove_folder
 from readwarp.formats.common.writing import writing
 from readwarp.system.stopping import completed, held_back
@@ -114,7 +114,7 @@ class ByteWriter:
             else:
                 self._file.write(memoryview(data))
 
-    def begin(self, data: ndarray | Blocks) -> None:
+    def begin(self, data: ndarray | CompressedBlocks) -> None:
         """See `BgzfWriter.begin`."""
         assert self._bgzf
         with writing(self._name):
