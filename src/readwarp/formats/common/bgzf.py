@@ -57,7 +57,7 @@ class Functions(NamedTuple):
 
 
 class CompressedBlocks(NamedTuple):
-    """CompressedBlocks end to end."""
+    """Blocks of BGZF, end to end."""
 
     data: ndarray  # uint8
     sizes: ndarray  # bytes of each
