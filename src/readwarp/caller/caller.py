@@ -118,9 +118,12 @@ class Caller:
         """Yield calls as they are made, then close everything."""
         workers = Threads(calling, calling.plan.threads)
         with opened, closing(calling.run(workers, Calling.call)) as windows:
-            for calls in (found.calls for window in windows for found in window):
-                count_calls(calls, self.metrics)
-                yield calls
+            yield from self._counted(found.calls for window in windows for found in window)
+
+    def _counted(self, found: Iterable[Calls]) -> Generator[Calls, None, None]:
+        for calls in found:
+            count_calls(calls, self.metrics)
+            yield calls
 
     def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], HeaderFields]:
         """Call alleles by fractions, which need all reads first, and describe their header."""
@@ -130,13 +133,7 @@ class Caller:
         workers = Threads(calling, calling.plan.threads)
         with opened:
             found, extra = gather_fractions(calling, workers)
-
-        def each() -> Generator[Calls, None, None]:
-            for calls in found:
-                count_calls(calls, self.metrics)
-                yield calls
-
-        return each(), FRACTION_FIELDS._replace(extra=extra)
+        return self._counted(found), FRACTION_FIELDS._replace(extra=extra)
 
     def write(
         self,

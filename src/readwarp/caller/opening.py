@@ -24,13 +24,12 @@ from readwarp.call.windows.run import Calling
 from readwarp.compiler.prepare import ForCards
 from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind
-from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.stream.cards import Cards, open_cards
+from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
@@ -109,12 +108,6 @@ def model_of(job: CallJob, reference: Reference, samples: Sequence[str], platfor
     return GenotypeModel(job.parameters, len(samples), job.gvcf, platform.gaps)
 
 
-def note_cards(shared: SharedCard, cards: Cards[Backend], metrics: Metrics) -> None:
-    metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
-    metrics.count("comparisons_on_host", shared.left)
-    metrics.append("gpu", [{"command": "call", **facts} for facts in cards.facts()])
-
-
 @contextmanager
 def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[AlignmentFiles, Ploidies]]:
     """Open the files with the samples to call, and their ploidies. Raises InputError."""
@@ -182,7 +175,9 @@ def open_calling(
                 circular=circular,
             )
             if shared:
-                note_cards(shared, cards, metrics)
+                metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
+                metrics.count("comparisons_on_host", shared.left)
+                metrics.append("gpu", [{"command": "call", **facts} for facts in cards.facts()])
 
 
 def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> "GivenFractions":

@@ -36,7 +36,7 @@ COMMANDS = {
     "doctor": "show what this machine has and what is missing",
     "completion": "print a completion script for a shell",
 }
-JOBS = ("align", "merge", "consensus", "call", "genotype", "panel")  # commands of `readwarp.cli.jobs`
+JOBS = ("index", "align", "merge", "consensus", "call", "genotype", "panel")  # commands of `readwarp.cli.jobs`
 ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
     **stopping.ENDS,
     MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
@@ -53,7 +53,9 @@ exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Without `argv`, signals stop the process, and it may end here."""
-    arguments = slips.expand_help(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["help"]:  # `help` and `help COMMAND`
+        arguments = [*arguments[1:2], "--help"]
     if argv is None:
         streams.prepare()
         stopping.install()

@@ -71,7 +71,7 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
     if getattr(options, "part", None):
         return f"when all parts are there: readwarp merge PARTS -o sample.bam {' '.join(wanted)}"
     is_sorted = chosen(RecordOptions(), vars(options)).order == "coordinate"
-    stem = _stem(path)
+    stem = str(path).removesuffix(next((ending for ending in ENDINGS if path.name.endswith(ending)), ""))
     if preset not in CALLED_PRESETS:
         return ""
     if options.umi and options.mark_duplicates and path.suffix in (".bam", ".cram"):
@@ -129,11 +129,6 @@ def was_made_by(path: Path, command: str, inputs: Iterable[Path]) -> bool:
         return False
     finished = path.stat().st_mtime_ns
     return all(each.stat().st_mtime_ns <= finished for each in inputs if each.is_file())
-
-
-def _stem(path: Path) -> str:
-    ending = next((ending for ending in ENDINGS if path.name.endswith(ending)), "")
-    return str(path).removesuffix(ending)
 
 
 def _spell(*words: object) -> str:

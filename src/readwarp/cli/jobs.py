@@ -29,10 +29,12 @@ MOLECULES = "BAM or CRAM with MI tags, sorted by coordinate or grouped by MI"
 GVCF = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools; @FILE is a list of files"
 NORMALS = "sorted calls of a normal by itself (--somatic or --mixture); @FILE is a list of files"
 ONE_BAM = {"dest": "alignments", "type": Path, "metavar": "BAM", "help": MOLECULES}
+SOURCE = ({**shared.REFERENCE, "help": "FASTA, GenBank or EMBL, also compressed"},)
 READS, BAMS = (shared.REFERENCE, shared.READS), ({**ONE_BAM, "nargs": "+", "help": PARTS},)
 ALIGNED = (shared.REFERENCE, several("alignments", "ALIGNMENTS", ALIGNMENTS))
 COHORT, CALLS = (shared.REFERENCE, several("inputs", "GVCF", GVCF)), (several("inputs", "VCF", NORMALS),)
 JOBS = {
+    "index": JobCommand(commands.IndexOptions, SOURCE, "index.api", "index.api:run_index"),
     "align": JobCommand(commands.AlignOptions, READS, "align.api", "align.job:run_align"),
     "merge": JobCommand(commands.MergeOptions, BAMS, "align.merge_api", "align.merge:run_merge"),
     "consensus": JobCommand(commands.ConsensusOptions, (ONE_BAM,), "molecules.api", "molecules.job:run_consensus"),

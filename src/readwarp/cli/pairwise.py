@@ -22,14 +22,12 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.stream.choice import resources_of
 
     given = shared.pick_keywords(options, PairwiseOptions)
-    output, resources = chosen(PairOptions(), given), resources_of(given)
+    resources = resources_of(given)
     job = PairwiseJob(
         queries=options.queries,
         targets=options.targets,
         output=options.output,
-        format=output.format,
-        mode=output.mode,
-        traceback=output.traceback,
+        **vars(chosen(PairOptions(), given)),
         scoring=chosen(Scoring(), given),
         device=resources.device,
         threads=resources.threads,

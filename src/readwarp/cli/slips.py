@@ -11,11 +11,6 @@ LONG_DASHES = "\u2013\u2014\u2212"  # made of hyphens by word processors
 BOTH_DASHES = "--"
 
 
-def expand_help(arguments: Sequence[str]) -> list[str]:
-    """Turn `help` and `help COMMAND` into --help."""
-    return [*arguments[1:2], "--help"] if arguments[:1] == ["help"] else list(arguments)
-
-
 def check_words(arguments: Sequence[str], commands: Iterable[str]) -> None:
     """Raise UsageError if the first argument is not a command, or if long dashes replace hyphens."""
     for text in arguments:

@@ -48,11 +48,10 @@ def make_job(
 ) -> GenotypeJob:
     """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
     check_together("genotype", options)
+    names = chosen(FileOptions(), options).names(gvcfs)
     return GenotypeJob(
         reference=Path(reference),
-        inputs=tuple(
-            path for name in chosen(FileOptions(), options).names(gvcfs) for path in named_files(name, "a gVCF")
-        ),
+        inputs=tuple(path for name in names for path in named_files(name, "a gVCF")),
         output=path_or_none(output),
         parameters=chosen(JointParameters(), options),
         calling=chosen(CallParameters(), {**options, "ploidy": None}),

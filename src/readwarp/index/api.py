@@ -50,11 +50,14 @@ def index(
     """
     command = command_line("index", IndexOptions, options, reference, output=output)
     with reporting(command, progress) as reporter:
-        return run_index(make_job(reference, output, options), reporter)
+        return run_index(make_job(reference, output, options, command), reporter)
 
 
-def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) -> IndexJob:
-    """Make the job that these options ask for. Raises UsageError and InputError."""
+def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions, _: str) -> IndexJob:
+    """Make the job that these options ask for. _: the command, which an index does not name.
+
+    Raises UsageError and InputError.
+    """
     parameters, resources = choose_seeds(options), resources_of(options)
     check_inputs([reference])
     if output is None and is_index(Path(reference)):

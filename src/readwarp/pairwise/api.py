@@ -172,23 +172,31 @@ def _encode_each(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int,
 
 def _encode_one(sequence: Any, scoring: Scoring | MatrixScoring, unknown: int, table: ndarray) -> ndarray:
     """Encode one sequence. Raises UsageError whose text follows "sequence 1 "."""
+    given = text_or_codes(sequence)
+    if isinstance(given, ndarray):
+        return _replace_unknown(_check_codes(given, scoring), unknown)
+    if isinstance(scoring, Scoring):
+        _check_nucleotides(given)
+    codes = table[np.frombuffer(given, np.uint8)]
+    if codes.size and codes.max() == NO_ROW:
+        place = int(codes.argmax())
+        raise UsageError(f"has {chr(given[place])!r} at position {place + 1}, which the matrix does not have")
+    return codes
+
+
+def text_or_codes(sequence: Any) -> bytes | ndarray:
+    """Return the letters of a sequence, or an array of codes. Raises UsageError whose text follows "sequence 1 "."""
     if is_on_card(sequence):
         raise UsageError("is on a card: give one Ragged of all of them")
     letters = letters_of(sequence)
     if letters is not None:
-        if isinstance(scoring, Scoring):
-            _check_nucleotides(letters)
-        codes = table[np.frombuffer(letters, np.uint8)]
-        if codes.size and codes.max() == NO_ROW:
-            place = int(codes.argmax())
-            raise UsageError(f"has {chr(letters[place])!r} at position {place + 1}, which the matrix does not have")
-        return codes
+        return letters
     if not (isinstance(sequence, ndarray) or is_foreign(sequence)):
         raise UsageError(f"is of type {type(sequence).__name__}: neither text nor an array of codes")
     given = on_host(sequence, "array")
     if given.ndim != 1 or (given.size and given.dtype.kind not in "ui"):
         raise UsageError("is an array, but not of codes on one axis")
-    return _replace_unknown(_check_codes(given, scoring), unknown)
+    return given
 
 
 def _check_nucleotides(letters: bytes) -> None:

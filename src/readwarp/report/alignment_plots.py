@@ -1,15 +1,13 @@
 """Plot the alignments: where reads went, insert sizes, mismatches, duplicates."""
 
 import math
-from collections.abc import Mapping
 
-from readwarp.report.alignments import AlignmentStatistics
+from readwarp.report.alignments import Samples
 from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import bin_points, end_of, mean, median, shares, total
 
-Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
 MAPQ_BINS = ((0, 0), (1, 9), (10, 29), (30, 59), (60, 255))
 
 

@@ -47,6 +47,9 @@ class AlignmentStatistics:
     long: LongReads | None = None  # None: no read is long
 
 
+Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
+
+
 class AlignmentTables(NamedTuple):
     """Content of the texts of one BAM."""
 
@@ -70,7 +73,6 @@ def read_tables(texts: Mapping[str, Path], counted: Mapping[str, Any]) -> Alignm
 def summarise_alignments(tables: AlignmentTables) -> AlignmentStatistics:
     sections, long = sections_of(tables.stats), tables.long
     reads = {what: int(passed) + int(failed) for passed, failed, what, *_ in tables.flagstat}
-    qualities = sections["FFQ"] + sections["LFQ"]
     return AlignmentStatistics(
         summary={row[0].rstrip(":"): float(row[1]) for row in sections["SN"]},
         flagstat={name: reads[what] for name, what in FLAGSTAT_LINES.items()},
@@ -84,7 +86,9 @@ def summarise_alignments(tables: AlignmentTables) -> AlignmentStatistics:
         gc_last=_points(sections["GCL"]),
         depth=_points(without_comments(tables.depth)),
         depth_title=str(tables.depth[0][0]).removeprefix("# "),
-        quality_bases={int(q): n for q, n in long.bases.items()} if long else quality_bases(qualities),
+        quality_bases={int(q): n for q, n in long.bases.items()}
+        if long
+        else quality_bases(sections["FFQ"] + sections["LFQ"]),
         contents=base_contents(sections),
         along=[
             (name, int(start), int(stop), float(mean)) for name, start, stop, mean in without_comments(tables.along)

@@ -1,15 +1,14 @@
 """Plot the depth: distribution, along the genome, by contig, by target."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, groupby
 
-from readwarp.report.alignments import AlignmentStatistics
+from readwarp.report.alignments import Samples
 from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Line, Plot, Plotter, brief, caption
 from readwarp.report.points import bin_points, cumulative, end_of, mean, share_from, total
 
-Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
 UNITS = ((", Mb", 1e6, 1e6), (", kb", 1e5, 1e3), ("", 0, 1))  # of positions: suffix, least range, bases per unit
 MAX_CONTIGS = 26  # shown by name
 MAX_TARGETS = 40  # shown by name

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from readwarp.report.alignments import AlignmentStatistics
+from readwarp.report.alignments import Samples
 from readwarp.report.drawing import Axis
 from readwarp.report.long_reads import LongReads
 from readwarp.report.numbers import count_text, number_text
@@ -11,7 +11,6 @@ from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import Points, bin_points, mean, median, n50, quantile, share_from, shares, total
 from readwarp.report.variants import VariantStatistics
 
-Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
 BINS = 20  # bins of lengths per factor of ten
 IDENTITY_BINS = 60  # shown
 MAX_PARTS = 4  # shown by number

@@ -23,6 +23,10 @@ from readwarp.version import __version__
 
 SCRIPT = "page.js"
 MAX_RUNS = 100  # shown with device, versions and command
+FOOTER = (
+    f"Made by readwarp {__version__} from the statistics of samtools and bcftools, the depth, and metrics.json. "
+    "This file is self-contained and loads nothing from the network."
+)
 READS = (
     *(long_plots.plot_lengths, long_plots.plot_read_qualities),
     *(read_plots.plot_qualities, read_plots.plot_quality_bases, read_plots.plot_contents),
@@ -131,7 +135,7 @@ def render(
         _header(subjects, heading, shown),
         _navigation(names, legend),
         main,
-        _footer(),
+        element("footer", element("p", FOOTER)),
         _data(found),
     )
     return f"<!doctype html>\n{element('html', _head(heading.title), body, lang='en')}\n"
@@ -247,12 +251,6 @@ def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Se
         )
         parts.append(element("details", element("summary", subject.name), content, class_="run", id=own))
     return _part("samples", "Samples", parts)
-
-
-def _footer() -> Html:
-    text = f"""Made by readwarp {__version__} from the statistics of samtools and bcftools, the depth, and metrics.json.
-        This file is self-contained and loads nothing from the network."""
-    return element("footer", element("p", " ".join(text.split())))
 
 
 def _data(sections: Sequence[Section]) -> Html:

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-from readwarp.report.alignments import AlignmentStatistics
+from readwarp.report.alignments import Samples
 from readwarp.report.drawing import Axis
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import Points, median, share_from, shares, total
-
-Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
 
 
 def by_cycle(samples: Samples) -> Samples:
@@ -43,19 +41,19 @@ def plot_quality_bases(plotter: Plotter, samples: Samples) -> Plot | None:
 
 def plot_contents(plotter: Plotter, samples: Samples) -> Plot | None:
     """Plot a line for each base for one sample; the share of G and C for several."""
-    texts = {}
-    for number, a in by_cycle(samples).items():
-        strong = [y + z for (_, y), (_, z) in zip(a.contents["G"], a.contents["C"], strict=True)]
-        texts[number] = f"GC {number_text(sum(strong) / max(1, len(strong)), True)} on average"
+    strong = {
+        n: [(x, y + z) for (x, y), (_, z) in zip(a.contents["G"], a.contents["C"], strict=True)]
+        for n, a in by_cycle(samples).items()
+    }
+    texts = {
+        n: f"GC {number_text(total(points) / max(1, len(points)), True)} on average" for n, points in strong.items()
+    }
     axes = Axis("cycle", (0, None)), Axis("bases", (0, None), percent=True)
     if plotter.is_alone:
         ((number, a),) = samples.items()
         lines = [Line(number, points, base) for base, points in a.contents.items()]
         return plotter.lines(caption("contents", what="each base"), lines, axes, texts)
-    lines = [
-        Line(n, [(x, y + z) for (x, y), (_, z) in zip(a.contents["G"], a.contents["C"], strict=True)])
-        for n, a in by_cycle(samples).items()
-    ]
+    lines = [Line(n, points) for n, points in strong.items()]
     return plotter.lines(caption("contents", what="G and C together"), lines, axes, texts)
 
 

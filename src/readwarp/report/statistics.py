@@ -24,7 +24,7 @@ from readwarp.system.scratch import ScratchFolder, private_file
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
 UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")
-MAX_ROWS = 2000  # calls on a page
+MAX_ROWS = 2000  # calls on a page; none with more samples than colours
 ALIGNMENT_TEXTS = {
     **{name: f"{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth")},
     "along": "depth.bedgraph",  # the genome
@@ -51,7 +51,7 @@ def make(
     """
     with ScratchFolder() as scratch:
         own = max(1, threads // len(samples))
-        rows = max_rows(len(samples))
+        rows = MAX_ROWS // len(samples) if len(samples) <= MAX_COLOURS else 0
         tools = Tools()
         makers = [
             Maker(sample, tools, texts_of(sample, folder), scratch.path / str(number), own, rows)
@@ -74,11 +74,6 @@ def make(
             tools.stop()
             pool.shutdown(cancel_futures=True)
     return [Statistics(maker.texts, maker.found, maker.counted) for maker in makers]
-
-
-def max_rows(samples: int) -> int:
-    """Return the calls of each sample that a page lists: MAX_ROWS in total; none with more samples than colours."""
-    return MAX_ROWS // samples if samples <= MAX_COLOURS else 0
 
 
 def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:

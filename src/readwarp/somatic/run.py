@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -45,15 +45,7 @@ from readwarp.wording import counted
 
 OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are spread evenly
-
-T = TypeVar("T")
 logger = logging.getLogger("readwarp")
-
-
-def spread_out(windows: Sequence[T]) -> list[T]:
-    """Reorder so that any prefix samples the genome evenly."""
-    order = np.argsort((np.arange(len(windows)) * GOLDEN) % 1.0, kind="stable")
-    return [windows[row] for row in order.tolist()]
 
 
 def given_of(steps: CallSteps) -> GivenFractions:
@@ -85,7 +77,9 @@ def learn_errors(calling: Calling, workers: Workers[Calling]) -> ErrorCounts:
     if bases_of(calling.targets) <= LEARNED:
         windows = list(calling.windows(calling.window))
     else:
-        windows = spread_out(list(calling.windows(LEARNING_WINDOW)))
+        windows = list(calling.windows(LEARNING_WINDOW))
+        order = np.argsort((np.arange(len(windows)) * GOLDEN) % 1.0, kind="stable")  # of which any part is spread
+        windows = [windows[row] for row in order.tolist()]
     total, metrics = no_counts(len(calling.samples)), calling.steps.metrics
     with metrics.time("noise"), closing(map_counted(workers, learn, windows, metrics)) as results:
         for parts in results:

@@ -55,10 +55,6 @@ class StructuralVariant(NamedTuple):
         """Return the Phred of the likelihood that no sample has the variant, against the best genotypes."""
         return sum(genotype.phred[0] for genotype in self.genotypes if genotype.phred)
 
-    @property
-    def is_present(self) -> bool:
-        return any(allele > 0 for genotype in self.genotypes for allele in genotype.alleles)
-
 
 def anchor_of(allele: Allele) -> int:
     """Return where the record begins: at the base before an indel, if there is one."""

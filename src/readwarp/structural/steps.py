@@ -156,8 +156,9 @@ class StructuralSteps:
         depths = list(zip(counts.against.tolist(), counts.carriers.tolist(), strict=True))
         error = self.parameters.error
         genotypes = [genotype(own, other, n, error) for (other, own), n in zip(depths, copies, strict=True)]
-        found = StructuralVariant(allele, int(counts.shown.sum()), events.start, events.length, genotypes, depths)
-        return found if found.is_present else None
+        if not any(allele > 0 for own in genotypes for allele in own.alleles):
+            return None
+        return StructuralVariant(allele, int(counts.shown.sum()), events.start, events.length, genotypes, depths)
 
     def _count(self, variant: StructuralVariant) -> None:
         passes = variant.quality >= self.calling.min_quality

@@ -12,7 +12,7 @@ mate is in no region becomes a single read.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,23 @@ LETTERS = "ACGTN"
 Record = Any  # pysam.AlignedSegment, whose stubs say that everything may be missing
 
 
+def write_bam(path: Path, make: Callable[[str], int]) -> OutputFile:
+    """Write a file with its index, complete but not yet named.
+
+    make: writes sorted records to a file of this name; returns the length of the longest contig.
+    """
+    file = OutputFile(str(path))
+    try:
+        with writing(path, by_htslib=True), quiet_htslib():
+            is_long = make(str(file.place)) > CSI_LENGTH
+            kind, index = ("-c", file.index_path(".csi")) if is_long else ("-b", file.index_path(".bai"))
+            samtools.run("index", kind, "-o", str(index), str(file.place), output=path)
+    except BaseException:
+        file.remove()
+        raise
+    return file
+
+
 class RealignedBam:
     """Collector of calls that writes the file at the end."""
 
@@ -57,17 +74,9 @@ class RealignedBam:
 
     def write(self) -> OutputFile:
         """Write the file with its index, complete but not yet named."""
-        file = OutputFile(str(self.path))
-        try:
-            with writing(self.path, by_htslib=True), quiet_htslib():
-                self._make(file)
-        except BaseException:
-            file.remove()
-            raise
-        return file
+        return write_bam(self.path, self._make)
 
-    def _make(self, file: OutputFile) -> None:
-        place = str(file.place)
+    def _make(self, place: str) -> int:
         found, named, mated = (f"{place}.{name}.bam" for name in ("found", "named", "mated"))
         header = pysam.AlignmentHeader.from_text(self._header())
         with pysam.AlignmentFile(found, "wb", header=header) as out:
@@ -79,9 +88,7 @@ class RealignedBam:
                 for record in agree(list(template)):
                     out.write(record)
         samtools.run("sort", "--no-PG", "-T", f"{place}.p", "-O", "bam", "-o", place, mated, output=self.path)
-        is_long = max(np.diff(self.reference.contig_offsets)) > CSI_LENGTH
-        kind, index = ("-c", file.index_path(".csi")) if is_long else ("-b", file.index_path(".bai"))
-        samtools.run("index", kind, "-o", str(index), place, output=self.path)
+        return int(max(np.diff(self.reference.contig_offsets)))
 
     def _header(self) -> str:
         lines = [f"@HD\tVN:1.6\t{ORDER['coordinate']}"]
@@ -125,7 +132,7 @@ class RealignedBam:
                 if region_for(record, regions) is region:
                     own[sample].append(record)
         for sample, records in own.items():
-            numbers = region.of_sample(sample)
+            numbers = [number for number, haplotype in enumerate(region.haplotypes) if sample in haplotype.samples]
             reads = [codes_of(record) for record in records]
             for record, choice in zip(
                 records, realign(region, [region.haplotypes[n] for n in numbers], bases, reads), strict=True

@@ -17,14 +17,11 @@ from numpy import ndarray
 
 from readwarp.call.likelihoods.phase.links import Phasing
 from readwarp.call.reads.inputs import AlignmentFiles
+from readwarp.call.records.bam_output import write_bam
 from readwarp.compiler.jit import kernel
 from readwarp.errors import UsageError
-from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import program_lines
-from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import OutputFile
-from readwarp.formats.common.silence import quiet_htslib
-from readwarp.formats.common.writing import writing
 from readwarp.formats.reads.bam import read_records
 from readwarp.ragged import offsets_of
 from readwarp.rules.hashes import hash_of
@@ -53,36 +50,22 @@ class HaplotaggedBam:
 
     def write(self) -> OutputFile:
         """Write the file with its index, complete but not yet named. Raises InputError."""
-        file = OutputFile(str(self.path))
-        try:
-            self._check_records()
-            with writing(self.path, by_htslib=True), quiet_htslib():
-                self._make(file)
-        except BaseException:
-            file.remove()
-            raise
-        return file
-
-    def _check_records(self) -> None:
-        """Raise InputError for a record that SAM cannot hold: not all of them were read for the calls."""
         for _ in read_records(self.source.reader.path, [str(self.reference)], self.threads):
-            pass
+            pass  # a record that SAM cannot hold is refused: not all of them were read for the calls
+        return write_bam(self.path, self._make)
 
-    def _make(self, file: OutputFile) -> None:
-        place, threads = str(file.place), self.threads
+    def _make(self, place: str) -> int:
         reader = self.source.reader
         with pysam.AlignmentFile(str(reader.path), reference_filename=reader.fasta) as records:
             lines = str(records.header).splitlines()
             programs = [line for line in lines if line.startswith("@PG")]
             lines = [line for line in lines if not line.startswith("@PG")] + program_lines(programs, self.command)
             header = pysam.AlignmentHeader.from_text("".join(f"{line}\n" for line in lines))
-            with pysam.AlignmentFile(place, "wb", header=header, threads=threads) as out:
+            with pysam.AlignmentFile(place, "wb", header=header, threads=self.threads) as out:
                 for contig, own in groupby(records.fetch(until_eof=True), key=lambda record: record.reference_name):
                     for record in tag_records(own, self._phased.get(contig or ""), self.source.keep.samples):
                         out.write(record)
-        is_long = max(header.lengths, default=0) > CSI_LENGTH
-        kind, index = ("-c", file.index_path(".csi")) if is_long else ("-b", file.index_path(".bai"))
-        samtools.run("index", kind, "-o", str(index), place, output=self.path)
+        return max(header.lengths, default=0)
 
 
 def tag_records(

@@ -68,10 +68,6 @@ class CalledRegion(NamedTuple):
     stop: int
     haplotypes: tuple[Haplotype, ...]
 
-    def of_sample(self, sample: int) -> list[int]:
-        """Return the numbers of the haplotypes that a sample has."""
-        return [number for number, own in enumerate(self.haplotypes) if sample in own.samples]
-
 
 def sites_of(calls: Calls) -> Iterator[CalledSite]:
     """Yield the calls in which a sample has an ALT allele."""

@@ -71,10 +71,16 @@ def read_pieces(path: str | Path) -> Iterator[FastaPiece]:
         for piece in _parse(stream, path):
             if piece.is_first:
                 _check_last(lengths, path)
-                _check_name(piece.name, lengths, path)
+                if problem := contig_problem(piece.name):
+                    raise InputError(path, problem, len(lengths) + 1)
+                if piece.name in lengths:
+                    raise InputError(path, "this name occurs twice", piece.name)
                 lengths[piece.name] = 0
             lengths[piece.name] += len(piece.letters)
-            _check_letters(piece, lengths[piece.name], path)
+            if strange := piece.letters.translate(None, IUPAC):
+                raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", piece.name)
+            if lengths[piece.name] > MAX_CONTIG:
+                raise InputError(path, f"longer than {MAX_CONTIG:,} bases, the limit of BAM", piece.name)
             yield piece
     _check_last(lengths, path)
     if not lengths:
@@ -173,21 +179,6 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
             raise InputError(path, "has no sequence", record.id) from error
         except (ValueError, AssertionError, IndexError) as error:
             raise InputError(path, f"is not a complete {kind} file ({error})") from error
-
-
-def _check_name(name: str, lengths: dict[str, int], path: Path) -> None:
-    if problem := contig_problem(name):
-        raise InputError(path, problem, len(lengths) + 1)
-    if name in lengths:
-        raise InputError(path, "this name occurs twice", name)
-
-
-def _check_letters(piece: FastaPiece, length: int, path: Path) -> None:
-    """Check the letters of a piece. length: of the contig so far."""
-    if strange := piece.letters.translate(None, IUPAC):
-        raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", piece.name)
-    if length > MAX_CONTIG:
-        raise InputError(path, f"longer than {MAX_CONTIG:,} bases, the limit of BAM", piece.name)
 
 
 def _check_last(lengths: dict[str, int], path: Path) -> None:

@@ -323,17 +323,15 @@ class VariantWriter(Writer):
             with writing(self._file.name, by_htslib=True), quiet_htslib():
                 _to_bcf(self._file.place)
         if self._kind != "vcf":
-            self._write_index(self._indexer.ending if self._indexer else ".csi")
+            ending = self._indexer.ending if self._indexer else ".csi"
+            self.index = Path(f"{self._file.name}{ending}")
+            path = self._file.index_path(ending)
+            with writing(str(self.index)), quiet_htslib():
+                if self._indexer:
+                    path.write_bytes(self._indexer.finish(self._lines.virtual_offsets))
+                else:  # pysam names this path
+                    pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=True)
         return self._file
-
-    def _write_index(self, ending: str) -> None:
-        self.index = Path(f"{self._file.name}{ending}")
-        path = self._file.index_path(ending)
-        with writing(str(self.index)), quiet_htslib():
-            if self._indexer:
-                path.write_bytes(self._indexer.finish(self._lines.virtual_offsets))
-            else:  # pysam names this path
-                pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=True)
 
     def abort(self) -> None:
         if self._indexer:

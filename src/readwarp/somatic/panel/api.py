@@ -35,12 +35,9 @@ def panel(
 
 def make_job(normals: Sequence[AnyPath], output: AnyPath | None, options: PanelOptions, command: str) -> PanelJob:
     """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
+    names = chosen(FileOptions(), options).names(normals)
     return PanelJob(
-        inputs=tuple(
-            path
-            for name in chosen(FileOptions(), options).names(normals)
-            for path in named_files(name, "calls of a normal")
-        ),
+        inputs=tuple(path for name in names for path in named_files(name, "calls of a normal")),
         output=path_or_none(output),
         min_samples=chosen(FractionOptions(), options).min_samples,
         threads=options.get("threads") or usable_threads(),

@@ -59,7 +59,9 @@ def open_normals(paths: Sequence[Path], stack: ExitStack) -> list[NormalFile]:
     """Open the files, which the stack closes. Raises InputError for files that cannot be combined."""
     files, owner = list[NormalFile](), dict[str, Path]()
     for path in paths:
-        file = open_normal(path, stack)
+        records = RecordFile(path, stack, with_samples=True)
+        with explaining(path):
+            file = NormalFile(records, *check_header(path, records.header))
         if files and file.contigs != files[0].contigs:
             raise InputError(path, f"its contigs are not those of {files[0].path}: calls must be of one reference")
         for name in file.samples:
@@ -68,12 +70,6 @@ def open_normals(paths: Sequence[Path], stack: ExitStack) -> list[NormalFile]:
             owner[name] = path
         files.append(file)
     return files
-
-
-def open_normal(path: Path, stack: ExitStack) -> NormalFile:
-    records = RecordFile(path, stack, with_samples=True)
-    with explaining(path):
-        return NormalFile(records, *check_header(path, records.header))
 
 
 def check_header(path: Path, header: Any) -> tuple[tuple[str, ...], dict[str, int], dict[str, str], str]:

@@ -14,7 +14,8 @@ from readwarp.compiler.prepare import prepare_once
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
-from readwarp.python.sequences import NUCLEOTIDES, TEXT, fields_of, letters_of, phreds_of, several
+from readwarp.pairwise.api import text_or_codes
+from readwarp.python.sequences import NUCLEOTIDES, TEXT, fields_of, phreds_of, several
 from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES
 
@@ -139,18 +140,11 @@ def _encode(sequences: Sequences, name: str) -> list[ndarray]:
 
 def _encode_one(sequence: Any) -> ndarray:
     """Encode one sequence. Raises UsageError, whose text continues "read 1 "."""
-    if is_on_card(sequence):
-        raise UsageError("is on a card: give one Ragged of all of them")
-    letters = letters_of(sequence)
-    if letters is not None:
-        codes = LETTERS[np.frombuffer(letters, np.uint8)]
-    elif isinstance(sequence, ndarray) or is_foreign(sequence):
-        given = on_host(sequence, "array")
-        if given.ndim != 1 or (given.size and given.dtype.kind not in "ui"):
-            raise UsageError("is an array, but not of codes on one axis")
-        codes = np.where((given < 0) | (given > UNKNOWN), FORBIDDEN, given).astype(np.uint8)
+    given = text_or_codes(sequence)
+    if isinstance(given, bytes):
+        codes = LETTERS[np.frombuffer(given, np.uint8)]
     else:
-        raise UsageError(f"is of type {type(sequence).__name__}: neither text nor an array of codes")
+        codes = np.where((given < 0) | (given > UNKNOWN), FORBIDDEN, given).astype(np.uint8)
     if (codes == FORBIDDEN).any():
         place = int(np.argmax(codes == FORBIDDEN))
         raise UsageError(f"has a letter or code that is not a base, at position {place + 1}")
