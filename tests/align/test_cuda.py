@@ -74,7 +74,8 @@ def prepared(reads, index, backend: Backend, encoder: Encoder, parameters: Align
     placed, metrics = steps.place(index, backend), Metrics()
     made = steps.prepare_batch(reads, placed, InsertModels(given(130, 10)), parameters, metrics, (encoder, preparer))
     metrics.counts.pop("encoded_on_card", None)
-    return made.records.data.tobytes(), made.records.offsets.tobytes(), made.reach, metrics.counts
+    data = made.run.records.data if made.run else np.concatenate(made.groups)
+    return data.tobytes(), made.records, made.reach, metrics.counts
 
 
 LIBRARIES = Libraries.of(["@RG\tID:first\tLB:one", "@RG\tID:second\tLB:two"])
