@@ -66,11 +66,6 @@ def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | 
     return tuple(cast(Iterable[Region], given))
 
 
-def spell_region(region: Region) -> str:
-    """Format the region as on the command line."""
-    return region if isinstance(region, str) else f"{region[0]}:{region[1] + 1}-{region[2]}"
-
-
 def pad(targets: Iterable[Target], bases: int, lengths: Sequence[int]) -> Iterator[Target]:
     """Widen each target by that many bases on either side, within its contig."""
     for contig, start, stop in targets:
@@ -166,4 +161,4 @@ def spell_regions(options: CallOptions | RunOptions | GenotypeOptions) -> None:
     """Replace regions, if given, by texts as on the command line."""
     regions = as_regions(options.get("region"))
     if regions is not None:
-        options["region"] = [spell_region(region) for region in regions]
+        options["region"] = [one if isinstance(one, str) else f"{one[0]}:{one[1] + 1}-{one[2]}" for one in regions]

@@ -125,7 +125,7 @@ class RealignedBam:
                 if region_for(record, regions) is region:
                     own[sample].append(record)
         for sample, records in own.items():
-            numbers = region.of_sample(sample)
+            numbers = [number for number, haplotype in enumerate(region.haplotypes) if sample in haplotype.samples]
             reads = [codes_of(record) for record in records]
             for record, choice in zip(
                 records, realign(region, [region.haplotypes[n] for n in numbers], bases, reads), strict=True
