@@ -71,7 +71,8 @@ def plan_build(
     ]
     possible = [plan for plan in plans if plan.peak_bytes <= budget]
     if possible:
-        best = min(possible, key=_cost)
+        # Sketching the reference, once a round, takes about as long as sorting all entries.
+        best = min(possible, key=lambda plan: (plan.rounds + 1) / plan.workers)
         return replace(best, spare_bytes=budget - best.peak_bytes)
     need = f"building the index needs {readable(min(plan.peak_bytes for plan in plans))}"
     if is_given:
@@ -92,16 +93,6 @@ def _plan(bases: int, parameters: SeedParameters, workers: int, rounds: int, kep
     working = workers * (WORKER_BYTES + 8 * partitions) + (workers + AHEAD) * sorting
     peak = PROGRAM_BYTES + kept + bases // 2 + chunks * CHUNK_BYTES + working
     return BuildPlan(SeedForm(Shape.of(parameters), bucket_bits, inner_bits), workers, rounds, chunks, peak)
-
-
-def _cost(plan: BuildPlan) -> float:
-    """Estimate the cost: sketching the reference, once a round, takes about as long as sorting all entries."""
-    return (plan.rounds + 1) / plan.workers
-
-
-def bytes_beyond(chunks: int) -> int:
-    """Return the bytes of chunks beyond the plan, whose entries may all be of one partition."""
-    return chunks * (CHUNK_BYTES + CHUNK * ENTRY_BYTES)
 
 
 def bucket_bits_for(bases: int) -> int:

@@ -223,11 +223,6 @@ class GenomicFile:
         ahead = ((n, lines) for n, lines in self._pieces if n > contig or (n == contig and int(lines.end.max()) > low))
         self._pieces = deque(ahead)
 
-    def _text(self) -> bytes:
-        """Return the next whole lines; nothing at the end of the file."""
-        text = self._text_of.lines(self._chunk).rstrip(b" \t\r")  # after the last line, at the end of the file
-        return text if not text or text.endswith(b"\n") else text + b"\n"
-
     def _read(self) -> int:
         """Append the next lines; return their bytes.
 
@@ -235,12 +230,13 @@ class GenomicFile:
         """
         has_jumped, self._has_jumped = self._has_jumped, False
         try:
-            text = self._text()
+            text = self._text_of.lines(self._chunk).rstrip(b" \t\r")  # after the last line, at the end of the file
         except InputError as error:
             raise self._misled() if has_jumped else error from error
         if not text:
             self._is_over = True
             return 0
+        text = text if text.endswith(b"\n") else text + b"\n"
         lines, scan = scan_text(text, self._columns, LETTERS_OF_NON_REF, self._needs_other)
         n = len(lines)
         for line in np.flatnonzero(scan.status).tolist():
