@@ -226,7 +226,7 @@ def test_kernels_of_another_user_in_the_temporary_folder_are_not_loaded(asked, t
     os.chown(theirs, SOMEBODY, SOMEBODY)
     found, told = asked(lambda: kernel_cache.find(kernel, signature))
     assert found is None and told == [
-        f"{theirs}: kernels in this folder are not used: it belongs to {trust._name_of(SOMEBODY)}"
+        f"{theirs}: kernels in this folder are not used: it belongs to {trust.name_of(SOMEBODY)}"
     ]
 
 

@@ -99,18 +99,15 @@ class Trainer:
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
             known = sizes.mean, sizes.deviation, counted(sizes.pairs, "pair")
-            logger.info("insert size %s%.0f ± %.0f, from %s", self._whose(first), *known)
+            given = self.inputs.inputs
+            whose = f"of {Path(given[first[0].source].paths[0]).name} " if len(given) > 1 else ""
+            logger.info("insert size %s%.0f ± %.0f, from %s", whose, *known)
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
             text = "too few confident pairs to estimate the insert size: assuming %.0f ± %.0f"
             logger.info(text, sizes.mean, sizes.deviation)
         for group, own in found.groups.items():
             self._note_group(group, own)
         return found
-
-    def _whose(self, first: list[ReadBatch]) -> str:
-        """Name the input, if there are several."""
-        given = self.inputs.inputs
-        return f"of {Path(given[first[0].source].paths[0]).name} " if len(given) > 1 and first else ""
 
     def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertModels:
         """Estimate the models, on the CPU with the same result if the reads do not fit on the card."""

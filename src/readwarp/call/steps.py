@@ -10,6 +10,7 @@ depend on window borders or threads.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +22,11 @@ from readwarp.call.candidates.qualities import check_qualities
 from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
 from readwarp.call.candidates.regions.find import find_regions, split_samples, thin_reads
 from readwarp.call.candidates.sites import MAX_TRACT
-from readwarp.call.candidates.sites.find import drop_slips, find_sites, limit_alleles
+from readwarp.call.candidates.sites.find import drop_slips, find_sites, limit_alleles, list_alleles
 from readwarp.call.candidates.sites.forced import Forced
 from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare, part_mates
 from readwarp.call.likelihoods.alleles.select import Copies
-from readwarp.call.likelihoods.alleles.weigh import forced_variants, variants_of, weigh_haplotypes
+from readwarp.call.likelihoods.alleles.weigh import variants_of, weigh_haplotypes
 from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import split_sites, weigh_substitutions
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
@@ -248,7 +249,7 @@ def weigh_regions(
             own = ComparisonGroups(regions.read_offsets, regions.read, sample, regions.start, regions.stop)
             odds, *_ = take_sides(here.sides, own, steps.samples)
         assumed = Copies(copies, odds, steps.model.are_fractions)
-        asked = forced_variants(sites)
+        asked = frozenset(compress(list_alleles(sites), sites.is_forced))
         regional, likelihoods, phase, left_out = weigh_haplotypes(weighed, compare_with, reads, around, assumed, asked)
     if not_tried:
         left_out += set(not_tried).difference(*variants_of(haplotypes))

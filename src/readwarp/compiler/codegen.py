@@ -73,7 +73,9 @@ def compile_kernel(part: KernelPart, signature: str) -> MachineCode:
     target = cpu_target.target_context
     with global_compiler_lock, _own_codegen(), without_garbage_collection():
         get_ready()
-        made = part.compile_part(tuple(types_of(signature)))
+        kinds = tuple(types_of(signature))
+        part.compile(kinds)
+        made = part.overloads[kinds]
         library, context = CodeLibrary(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
         with context.push_code_library(library):  # making Python objects may need more parts
             library.add_ir_module(make_entry(context, made))

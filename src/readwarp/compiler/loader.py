@@ -30,8 +30,9 @@ def load(code: MachineCode, name: str) -> Callable[..., Any]:
     """Return the function for Python to call. Raises ImportError if the code needs what this Numba lacks."""
     with _lock:
         extensions = load_extensions()
-        absent = [symbol for symbol in code.needs if not _is_known(symbol)]
-        if absent:
+        unknown = (symbol for symbol in code.needs if llvm.address_of_symbol(symbol) is None)
+        absent = [symbol for symbol in unknown if not hasattr(ctypes.pythonapi, symbol)]
+        if absent:  # LLVM would end the process
             raise ImportError(f"kernel {name}: not in this version of Numba: {', '.join(absent)}")
         engine = _engine()
         engine.add_object_file(llvm.ObjectFileRef.from_data(code.object_code))
@@ -44,11 +45,6 @@ def load(code: MachineCode, name: str) -> Callable[..., Any]:
     module = sys.modules[__name__]
     made: Callable[..., Any] = extensions["_dynfunc"].make_function(module, name, "", address, environment, None)
     return made
-
-
-def _is_known(symbol: str) -> bool:
-    """Return whether the linker will find it; otherwise LLVM would end the process."""
-    return llvm.address_of_symbol(symbol) is not None or hasattr(ctypes.pythonapi, symbol)
 
 
 @cache

@@ -202,11 +202,6 @@ class KernelPart(LibraryPart):
         args, kws = [types.unliteral(kind) for kind in args], {name: types.unliteral(kws[name]) for name in kws}
         return super().get_call_template(args, kws)
 
-    def compile_part(self, args: tuple[Any, ...]) -> Any:
-        """Compile it with Numba for these types. The caller holds the compiler's lock."""
-        self.compile(args)
-        return self.overloads[args]
-
 
 @contextmanager
 def parts_of_numba() -> Iterator[None]:

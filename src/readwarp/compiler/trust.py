@@ -76,7 +76,7 @@ def _check(place: Path, found: os.stat_result, granted: int = 0) -> None:
     """Raise DistrustError unless it can be trusted. granted: bits of OTHERS that do not matter."""
     package = _package()
     if found.st_uid not in (0, os.getuid(), package.st_uid):
-        raise DistrustError(place, f"belongs to {_name_of(found.st_uid)}")
+        raise DistrustError(place, f"belongs to {name_of(found.st_uid)}")
     writers = found.st_mode & OTHERS & ~granted
     if writers and place.is_relative_to(PACKAGE):
         writers &= ~package.st_mode
@@ -110,7 +110,8 @@ def _is_private(group: int, user: int) -> bool:
     return (owner.pw_gid, owner.pw_name) == (group, members.gr_name) and set(members.gr_mem) <= {owner.pw_name}
 
 
-def _name_of(user: int) -> str:
+def name_of(user: int) -> str:
+    """Return the name of a user, or the number where it has none."""
     try:
         return pwd.getpwuid(user).pw_name
     except KeyError:

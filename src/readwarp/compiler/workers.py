@@ -104,7 +104,8 @@ class Workers:
         """Start the processes; None if none can be started."""
         given = map(str, (folder, processes, os.getpid()))
         command = [sys.executable, "-P", "-m", "readwarp.compiler.worker", *given]
-        environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}
+        path = os.pathsep.join(filter(None, (str(trust.PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+        environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": path}
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
         with suppress(OSError):
             process = subprocess.Popen(
@@ -135,8 +136,3 @@ class Workers:
         self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
-
-
-def _path_to_package() -> str:
-    """Return the path from which the child imports the package: this process's."""
-    return os.pathsep.join(filter(None, (str(trust.PACKAGE.parent), os.environ.get("PYTHONPATH"))))

@@ -18,7 +18,7 @@ from numpy import ndarray
 from readwarp.compiler.jit import kernel
 from readwarp.compiler.simd import fetch_add
 from readwarp.errors import MemoryBudgetError
-from readwarp.index.plan import CHUNK, STRETCH, BuildPlan, bytes_beyond
+from readwarp.index.plan import CHUNK, CHUNK_BYTES, ENTRY_BYTES, STRETCH, BuildPlan
 from readwarp.index.reference import Reference
 from readwarp.index.syncmers import Scratch, Syncmers, bucket_of, scratch_of, sketch, tag_of
 from readwarp.ragged import empty
@@ -73,7 +73,8 @@ def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Partition
         first, last = ranges.pop()
         total = _scatter_all(reference, plan, (first, last), chunks)
         taken = int(chunks.taken[0])
-        more = bytes_beyond(taken - (chunks.owners.size - 1))
+        beyond = taken - (chunks.owners.size - 1)  # the entries of these chunks may all be of one partition
+        more = beyond * (CHUNK_BYTES + CHUNK * ENTRY_BYTES)
         if more <= 0:
             yield PartitionRound(first, last, chunks, total)
         elif more <= plan.spare_bytes:

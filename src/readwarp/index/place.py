@@ -6,9 +6,9 @@ share an index, and another reference of the same name has its own.
 
 import hashlib
 import os
-import pwd
 from pathlib import Path
 
+from readwarp.compiler.trust import name_of
 from readwarp.config import SeedParameters
 
 SUFFIX = ".rwx"
@@ -47,15 +47,8 @@ def explain_place(path: Path, reference: str | Path) -> str:
         reasons.append("in READWARP_INDEX_DIR" if is_named else f"since {beside.parent} cannot be written")
     folder = next(each for each in (path.parent, *path.parent.absolute().parents) if each.exists())
     if (owner := folder.stat().st_uid) != os.geteuid():
-        reasons.append(f"in a folder of {name_of_user(owner)}")
+        reasons.append(f"in a folder of {name_of(owner)}")
     return f" {' and '.join(reasons)} (elsewhere: --index FILE or READWARP_INDEX_DIR)" if reasons else ""
-
-
-def name_of_user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
 
 
 def identity_of(reference: str | Path, seeds: SeedParameters) -> str:

@@ -95,11 +95,6 @@ def _plan(bases: int, parameters: SeedParameters, workers: int, rounds: int, kep
     return BuildPlan(SeedForm(Shape.of(parameters), bucket_bits, inner_bits), workers, rounds, chunks, peak)
 
 
-def bytes_beyond(chunks: int) -> int:
-    """Return the bytes of chunks beyond the plan, whose entries may all be of one partition."""
-    return chunks * (CHUNK_BYTES + CHUNK * ENTRY_BYTES)
-
-
 def bucket_bits_for(bases: int) -> int:
     """Return the bits of the most buckets that take at most a quarter byte per base, and at least 256 buckets."""
     return max(MIN_BUCKET_BITS, (bases // 16).bit_length() - 1)

@@ -123,8 +123,7 @@ def max_syncmers(lengths: ndarray, k: int, t: int) -> ndarray:
 
     Each is strictly the smallest among its neighbours within t, so any two are more than t apart.
     """
-    bounds: ndarray = np.maximum(lengths - k + 1 + t, 0) // (t + 1)
-    return bounds
+    return np.asarray(np.maximum(lengths - k + 1 + t, 0) // (t + 1))
 
 
 @kernel

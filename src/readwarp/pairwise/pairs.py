@@ -5,8 +5,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-NO_MATRIX = np.empty(0, np.int32)
-
 
 class Costs(NamedTuple):
     """Affine-gap scores, all as magnitudes: a gap of n bases costs gap_open + n * gap_extend.
@@ -27,7 +25,7 @@ class Scheme(NamedTuple):
     costs: Costs
     mode: int  # scalar.LOCAL, GLOBAL or SEMIGLOBAL
     # Scores by query code * ALPHABET + target code, replacing match and mismatch, which are then their extremes.
-    matrix: Annotated[ndarray, "int32 [letter pairs]"] = NO_MATRIX
+    matrix: Annotated[ndarray, "int32 [letter pairs]"] = np.empty(0, np.int32)
 
 
 class Pairs(NamedTuple):

@@ -49,13 +49,9 @@ def extend(
     traces = trace_pieces(pieces, scheme, ends, is_break)
     corners, (band, drop) = corners_of(laid, genome), (parameters.band, parameters.drop)
     ended = backend.step(ENDS).extend_ends(bases, corners, packed, costs, band, drop)
-    scores = costs, gap_costs(scoring, parameters)
+    long = parameters.long_gap_open, parameters.long_gap_extend, parameters.max_gap_cost
+    scores = costs, GapCosts(scoring.gap_open, scoring.gap_extend, *long)
     return Extended(join((reads.bases, genome.packed), laid, cut, traces, ended, scores), chain)
-
-
-def gap_costs(scoring: Scoring, parameters: LongExtendParameters) -> GapCosts:
-    lines = scoring.gap_open, scoring.gap_extend, parameters.long_gap_open, parameters.long_gap_extend
-    return GapCosts(*lines, parameters.max_gap_cost)
 
 
 def corners_of(laid: LaidAlignments, genome: Genome) -> Corners:

@@ -10,7 +10,5 @@ from readwarp.formats.common.reads import ReadBatch, Segment
 def are_long(reads: ReadBatch, parameters: AlignParameters) -> ndarray:
     """Find long reads: bool [reads], single ones of `parameters.long.min_length` and mates too long for short reads."""
     is_single = reads.segment == Segment.UNPAIRED
-    is_long: ndarray = np.diff(reads.read_offsets) >= np.where(
-        is_single, parameters.long.min_length, MAX_READ_LENGTH + 1
-    )
-    return is_long
+    least = np.where(is_single, parameters.long.min_length, MAX_READ_LENGTH + 1)
+    return np.asarray(np.diff(reads.read_offsets) >= least)

@@ -18,7 +18,6 @@ from readwarp.call.places.bases import Bases
 from readwarp.call.places.targets import GRID, MARGIN, TargetStretch
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
-from readwarp.ragged import ranges
 from readwarp.rules.bases import OUTSIDE
 
 
@@ -73,11 +72,6 @@ class Strip:
         """Return the stretch of the axis, as contig 0."""
         targets = (Target(0, t.start + origin, t.stop + origin) for own, origin in self.called for t in own.targets)
         return TargetStretch(0, self.start, self.stop, tuple(targets))
-
-    def find_rows(self, offsets: ndarray) -> tuple[ndarray, ndarray]:
-        """Return these contigs' rows in a table with those `offsets`, sorted by contig, and the origin of each."""
-        rows = ranges(offsets, np.array(self.contigs))
-        return rows, np.repeat(self.origins, np.diff(offsets)[self.contigs])
 
     def rows_of(self, position: ndarray) -> ndarray:
         """Return the strip's numbers of the contigs of these positions, or of the gap after them (int64 [n])."""

@@ -161,6 +161,4 @@ def spell_regions(options: CallOptions | RunOptions | GenotypeOptions) -> None:
     """Replace regions, if given, by texts as on the command line."""
     regions = as_regions(options.get("region"))
     if regions is not None:
-        options["region"] = [
-            each if isinstance(each, str) else f"{each[0]}:{each[1] + 1}-{each[2]}" for each in regions
-        ]
+        options["region"] = [one if isinstance(one, str) else f"{one[0]}:{one[1] + 1}-{one[2]}" for one in regions]

@@ -1,7 +1,7 @@
 """Open alignment files, match their contigs to the reference, and assign reads to samples."""
 
 import logging
-from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -207,10 +207,11 @@ def names_of(readers: Sequence[AlignedReader]) -> list[str]:
 def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the samples to call: those `wanted`, or all, in the order of files and headers. Raises InputError.
 
-    An entry of `wanted` is a name, or several separated by commas.
+    An entry of `wanted` is a name, which may have commas, or several separated by commas.
     """
     known = dict.fromkeys(names_of(readers))
-    names = _split(wanted, known) or list(known)
+    asked = (part for text in wanted for part in ([text] if text in known else text.split(",")))
+    names = list(dict.fromkeys(asked) or known)
     place = readers[0].path if len(readers) == 1 else f"all {len(readers)} files"
     for name in names:
         if name not in known:
@@ -220,12 +221,6 @@ def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ())
     if len(names) > MAX_SAMPLES:
         raise InputError(place, f"{len(names):,} samples: at most {MAX_SAMPLES:,} can be called together")
     return tuple(names)
-
-
-def _split(wanted: Sequence[str], samples: Container[str]) -> list[str]:
-    """Return names in the order given, once each. A name that has commas is not split."""
-    parts = (part for text in wanted for part in ([text] if text in samples else text.split(",")))
-    return list(dict.fromkeys(parts))
 
 
 def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = True) -> dict[int, int]:

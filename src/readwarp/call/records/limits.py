@@ -33,7 +33,7 @@ class Limited(NamedTuple):
 
 def limit_of(alleles: Sequence[Variant]) -> Limited:
     """Return the places of alleles that were left out: the bases they replace; for an indel, with the anchor."""
-    rows = [(begin, deleted, len(inserted)) for begin, deleted, inserted in alleles]
+    rows = [(begin, deleted, len(bases)) for begin, deleted, bases in alleles]
     begin, deleted, inserted = np.array(rows, np.int64).reshape(-1, 3).T
     return Limited(ALLELES, begin - (deleted != inserted), begin + np.maximum(1, deleted))
 

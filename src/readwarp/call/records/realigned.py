@@ -47,10 +47,6 @@ class CalledSite(NamedTuple):
     def stop(self) -> int:
         return self.position + len(self.alleles[0])
 
-    @property
-    def is_substitution(self) -> bool:
-        return all(len(allele) == 1 for allele in self.alleles)
-
 
 class Haplotype(NamedTuple):
     """Called haplotype."""
@@ -97,7 +93,7 @@ def join_sites(sites: Iterable[CalledSite]) -> Iterator[list[CalledSite]]:
 
 def region_of(sites: Sequence[CalledSite], bases: Bases) -> CalledRegion | None:
     """Make a region; None for a single substitution. bases: of the contig."""
-    if len(sites) == 1 and sites[0].is_substitution:
+    if len(sites) == 1 and all(len(allele) == 1 for allele in sites[0].alleles):
         return None
     start, stop = sites[0].position, max(site.stop for site in sites)
     owners: dict[tuple[Variant, ...], list[int]] = {}
@@ -185,8 +181,7 @@ def _compare(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray
     ends = offsets_of([target.size for target in targets])
     read, haplotype = (column.ravel() for column in np.mgrid[: len(reads), : len(targets)])
     found, _ = log_likelihoods(rows, np.concatenate(targets), ends, read, haplotype)
-    values: ndarray = (found + np.log10(np.diff(ends))[haplotype]).reshape(len(reads), len(targets))
-    return values
+    return np.asarray((found + np.log10(np.diff(ends))[haplotype]).reshape(len(reads), len(targets)))
 
 
 def _pairs(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray], best: ndarray) -> Pairs:

@@ -52,7 +52,7 @@ def find_regions(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: 
     columns = {"read_offsets": offsets, "read": read, "status": spans.status, **bounds}
     regions = empty(Regions, {}, contig=window.contig, **columns)
     cut_reads(reads, regions)
-    regions = drop_short(regions)
+    regions = _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
     low, high = regions.low - spans.room - SPARE, regions.high + spans.room + SPARE
     regions = replace(regions, low=np.maximum(low, first), high=np.minimum(high, last))
     return regions, lie_within(sites.begin, spans)
@@ -139,11 +139,6 @@ def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> Region
     union, part = number[is_first], part[is_first] * MAX_REGION
     low, high = np.maximum(start[union], part), np.minimum(stop[union], part + MAX_REGION)
     return _make_spans(marks, np.cumsum(is_first) - 1, low, high, Status.TOO_LONG)
-
-
-def drop_short(regions: Regions) -> Regions:
-    """Drop reads that are too short once cut."""
-    return _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
 
 
 def thin_reads(regions: Regions, reads: AlignedReads, max_reads: ndarray) -> Regions:

@@ -61,10 +61,11 @@ def find_sites(
     for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
         samples += 1
         find_bases(own, window.bases, own_copies, count, shares, parameters.min_alternate_quality, min_ratio, shown)
-        indels.update(_find_indels(own, parameters, own_copies))
+        common = _count_indels(own, parameters, own_copies)
+        indels.update(variant for variant, number in common.items() if number >= count)
         if own is not pileup:  # one of several samples
             add_bases(own, own_copies, shares, bases)
-            events.update(_count_indels(own, parameters, own_copies))
+            events.update(common)
     if samples > 1:
         find_shared_bases(pileup, window.bases, bases, count, shown)
         indels.update(_find_shared_indels(pileup, events, count))
@@ -184,7 +185,7 @@ def find_shared_bases(pileup, reference, sums, min_count, shown):
 
 
 def _count_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> dict[Variant, int]:
-    """Count the reads of the indels that have the least share in one sample's pileup."""
+    """Count the reads of the indels that have the least share in one sample's pileup. copies: int8 [positions]."""
     place, number = own.allele_position - own.start, own.allele_counts.sum(axis=1)
     min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
     has_share = number >= min_share * own.counts[place].sum(axis=(1, 2))
@@ -201,15 +202,6 @@ def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: i
         for variant, number, own in rows
         if number >= max(1, min_count) and log_ratio(number, max(own, number), -0.1 * INDEL_ERROR * number) >= SHARED
     ]
-
-
-def _find_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> list[Variant]:
-    """Find indels that enough reads show. copies: int8 [positions]."""
-    place = own.allele_position - own.start
-    depth = own.counts[place].sum(axis=(1, 2))
-    min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
-    min_number = np.maximum(parameters.min_alternate_count, min_share * depth)
-    return list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 
 def list_indels(pileup: Pileup) -> list[Variant]:

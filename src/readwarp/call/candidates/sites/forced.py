@@ -58,7 +58,8 @@ class Forced:
 
     def along(self, strip: Strip) -> "Forced | None":
         """Move alleles to the strip's axis, as contig 0; None if there are none."""
-        rows, origins = strip.find_rows(self.contig_offsets)
+        rows = ranges(self.contig_offsets, np.array(strip.contigs))
+        origins = np.repeat(strip.origins, np.diff(self.contig_offsets)[strip.contigs])
         offsets = offsets_of(np.diff(self.inserted_offsets)[rows])
         inserted, bounds = self.inserted[ranges(self.inserted_offsets, rows)], np.array([0, rows.size])
         moved = self.position[rows] + origins, self.begin[rows] + origins

@@ -41,8 +41,7 @@ class WeighedReads(NamedTuple):
         """Count the cells of the recurrence in each region (int64 [regions])."""
         haplotypes = self.haplotypes
         bases = np.diff(self.rows.offsets[self.regions.read_offsets])
-        cells: ndarray = bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
-        return cells
+        return np.asarray(bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets]))
 
     def pairs_with(self, status: Status) -> ndarray:
         """Count the pairs of each region with that PairHMM status (int64 [regions])."""

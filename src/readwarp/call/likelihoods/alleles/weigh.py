@@ -37,11 +37,6 @@ Variants = list[list[Variant]]  # variants of each haplotype
 ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
 
 
-def forced_variants(sites: Sites) -> frozenset[Variant]:
-    """Return the variants that the user asked for, from sites made of the pileup."""
-    return frozenset(compress(list_alleles(sites), sites.is_forced))
-
-
 def variants_of(haplotypes: Haplotypes) -> list[list[Variant]]:
     """List the variants of each haplotype."""
     every = list_variants(haplotypes.begin, haplotypes.deleted, haplotypes.inserted, haplotypes.inserted_offsets)

@@ -105,8 +105,7 @@ def phred_without(out: Emitted, row: int, alleles: int, allele: int, theta: floa
 def log_sums(weights: ndarray) -> ndarray:
     """Return log10 of the sums of 10 ** weights in each row, however small they are."""
     highest = weights.max(axis=1, keepdims=True)
-    sums: ndarray = highest[:, 0] + np.log10((10.0 ** (weights - highest)).sum(axis=1))
-    return sums
+    return np.asarray(highest[:, 0] + np.log10((10.0 ** (weights - highest)).sum(axis=1)))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -52,8 +52,7 @@ def _has_low_fraction(facts: GenotypeFacts) -> ndarray:
 
 def _is_below_limit(fraction: ndarray, ploidy: ndarray, limits: CallParameters) -> ndarray:
     share = limits.min_allele_fraction / np.maximum(1, ploidy)
-    is_below: ndarray = np.all(fraction < np.where(ploidy > 1, share, limits.min_haploid_fraction), axis=1)
-    return is_below
+    return np.asarray(np.all(fraction < np.where(ploidy > 1, share, limits.min_haploid_fraction), axis=1))
 
 
 def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> ndarray:
@@ -66,8 +65,7 @@ def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> nda
     seen, own = ((reads * share).sum(axis=1) / total for share in (fraction, expected))
     with np.errstate(divide="ignore", invalid="ignore"):
         gains = [np.where(a > 0, a * np.log10(a / b), 0.0) for a, b in ((seen, own), (1.0 - seen, 1.0 - own))]
-    misfit: ndarray = 10.0 * total * (gains[0] + gains[1])
-    return misfit
+    return np.asarray(10.0 * total * (gains[0] + gains[1]))
 
 
 def _is_placed_unsurely(facts: GenotypeFacts) -> ndarray:
@@ -109,8 +107,7 @@ FILTERS = (
 def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters) -> ndarray:
     """Return which records have filters that need the depth around (bool [records]). `columns`: annotations.Columns."""
     is_below = _is_below_limit(alt_fractions(out)[0], out.ploidy, parameters)
-    asks: ndarray = is_below | np.less(columns.AMQ, parameters.min_alt_mapping_quality)
-    return asks
+    return np.asarray(is_below | np.less(columns.AMQ, parameters.min_alt_mapping_quality))
 
 
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:

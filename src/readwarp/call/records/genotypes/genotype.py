@@ -1,7 +1,6 @@
 """Call genotypes of sites from likelihoods, samples together, with alleles in phase. See the step's contract."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -25,7 +24,7 @@ from readwarp.call.records.genotypes.score import (
     score_genotypes,
 )
 from readwarp.call.records.genotypes.spell import ListedRecords, spell_alleles
-from readwarp.call.records.genotypes.surroundings import Depths, SitePriors, find_typical_depth
+from readwarp.call.records.genotypes.surroundings import SitePriors, find_typical_depth
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
 from readwarp.formats.variants.calls import Calls
@@ -205,20 +204,19 @@ def genotype_sites(
     columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
     summarise(sites, likelihoods, choice.is_kept, out, columns)
     if expected.depths is not None:
-        _look_around(expected.depths, sites, columns, parameters, out)
+        for row in np.flatnonzero(asks_for_surroundings(out, columns, parameters)).tolist():
+            begin = int(sites.begin[out.site[row]])
+            out.depth_around[row] = find_typical_depth(expected.depths, begin, out.depth[row])
     listed = ListedRecords(out.site, out.kept_offsets, out.allele, out.is_indel)
     spelled = spell_alleles(sites, listed, window)
     if sides is not None:
         calls = build_calls(spelled, out, columns, parameters)
-        return replace(calls, phase_name=name_long_sets(out.phase_set))
+        # PID is the position alone: the first call of the set may lie in another window.
+        names = [tuple(f"{start + 1}" if start >= 0 else "" for start in own) for own in out.phase_set.tolist()]
+        return replace(calls, phase_name=names)
     if phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
     return build_calls(spelled, out, columns, parameters)
-
-
-def name_long_sets(phase_set: ndarray) -> list[tuple[str, ...]]:
-    """Return PID of each record and sample: the position of the set, whose first call may lie in another window."""
-    return [tuple(f"{start + 1}" if start >= 0 else "" for start in own) for own in phase_set.tolist()]
 
 
 def _emit(sites: Sites, scores: GenotypeScores, choice: KeptAlleles, tables: GenotypeTables) -> Emitted:
@@ -231,12 +229,6 @@ def _emit(sites: Sites, scores: GenotypeScores, choice: KeptAlleles, tables: Gen
     row = np.repeat(np.arange(site.size), np.diff(out.kept_offsets))[is_star]
     out.star[row] = np.flatnonzero(is_star) - out.kept_offsets[row]
     return replace(out, is_indel=sites.is_indel[site], quality=quality, depth=scores.depth[site])
-
-
-def _look_around(depths: Depths, sites: Sites, columns: Any, parameters: CallParameters, out: Emitted) -> None:
-    """Set `depth_around` of the records whose filters need it. `columns`: Columns."""
-    for row in np.flatnonzero(asks_for_surroundings(out, columns, parameters)).tolist():
-        out.depth_around[row] = find_typical_depth(depths, int(sites.begin[out.site[row]]), out.depth[row])
 
 
 def mark_alleles(sites: Sites) -> ndarray:
