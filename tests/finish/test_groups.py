@@ -7,6 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.batch_samples import Read, Row, alignments_of, batch_of
 from helpers.cards import HAS_GPU
 from readwarp.device import nvcomp
