@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from readwarp.align.read_groups import GroupNaming, read_group_lines
-from readwarp.config import PRESETS, find_preset
+from readwarp.config import PRESETS, UmiParameters, find_preset
 from readwarp.config.declare import chosen
 from readwarp.config.options import ReadOptions
 from readwarp.errors import InputError, UsageError
@@ -85,11 +85,10 @@ def open_inputs(reference: Path, reads: Sequence[str], options: Mapping[str, Any
     check_inputs([*references, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read only once
     phred = encoding_of(asked.phred33, asked.phred64)
-    preset = options.get("preset")
-    instrument = PRESETS[find_preset(preset)].instrument if preset else None
+    instrument = instrument_of(options.get("preset"))
     alone = asked.single or (instrument is not None and not asked.interleaved)  # long reads have no mates
     files = group_files(reads, [kinds[path] for path in reads], asked.interleaved or alone)
-    umi = None if asked.umi is None else parse_umi(asked.umi, asked.umi_duplex)
+    umi = umi_of(asked)
     check_pairs(files)
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in files]
@@ -116,6 +115,14 @@ def open_inputs(reference: Path, reads: Sequence[str], options: Mapping[str, Any
             mention_missing_mates(given, reads)
         inputs.append(given)
     return Inputs(tuple(inputs), tuple(merged), tuple(merge_programs(headers)), merge_comments(headers))
+
+
+def instrument_of(preset: str | None) -> str | None:
+    return PRESETS[find_preset(preset)].instrument if preset else None
+
+
+def umi_of(asked: ReadOptions) -> UmiParameters | None:
+    return None if asked.umi is None else parse_umi(asked.umi, asked.umi_duplex)
 
 
 def check_pairs(files: Sequence[tuple[str, ...]]) -> None:
