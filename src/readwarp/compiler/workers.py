@@ -104,6 +104,7 @@ class Workers:
         """Start the processes; None if none can be started."""
         given = map(str, (folder, processes, os.getpid()))
         command = [sys.executable, "-P", "-m", "readwarp.compiler.worker", *given]
+        # The child imports the package from where this process did.
         path = os.pathsep.join(filter(None, (str(trust.PACKAGE.parent), os.environ.get("PYTHONPATH"))))
         environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": path}
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL

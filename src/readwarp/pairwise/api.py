@@ -18,10 +18,9 @@ from readwarp.pairwise.results import Alignments, split_matches
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.python.sequences import SequenceError, check_nucleotides, letters_of, several
 from readwarp.ragged import Ragged, offsets_of
-from readwarp.rules.bases import CODES
+from readwarp.rules.bases import CODES, NEVER
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
-NEVER = 5  # code of N in targets, which does not match N in queries (4)
 NO_ROW = 255  # replaces the code of a letter that a matrix lacks
 
 Sequences = str | bytes | ndarray | Ragged | Iterable[Any]
@@ -89,7 +88,7 @@ def pairwise(
     prepare_once("pairwise", backend.needed_by)
     check_places(output, backend.name == "cuda", queries, targets)
     with backend.on(), backend.frame():
-        unknown = NEVER if isinstance(scoring, Scoring) else 4
+        unknown = NEVER if isinstance(scoring, Scoring) else 4  # N of targets does not match N of queries
         pairs = _pairs(_encode(queries, scoring, 4, "queries"), _encode(targets, scoring, unknown, "targets"))
         found = _align(pairs, scheme, backend, traceback, eqx)
         if output == "device":

@@ -37,13 +37,13 @@ Variants = list[list[Variant]]  # variants of each haplotype
 ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
 
 
-def variants_of(haplotypes: Haplotypes) -> list[list[Variant]]:
+def variants_of(haplotypes: Haplotypes) -> Variants:
     """List the variants of each haplotype."""
     every = list_variants(haplotypes.begin, haplotypes.deleted, haplotypes.inserted, haplotypes.inserted_offsets)
     return [every[first:stop] for first, stop in pairwise(haplotypes.variant_offsets.tolist())]
 
 
-def number_variants(haplotypes: Haplotypes, variants: list[list[Variant]]) -> ndarray:
+def number_variants(haplotypes: Haplotypes, variants: Variants) -> ndarray:
     """Number each variant among the distinct ones of its region (int32 [variants]), in order of appearance."""
     found = list[int]()
     for first, stop in pairwise(haplotypes.haplotype_offsets.tolist()):
@@ -52,7 +52,7 @@ def number_variants(haplotypes: Haplotypes, variants: list[list[Variant]]) -> nd
     return np.array(found, np.int32)
 
 
-def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant]) -> None:
+def keep_forced(variants: Variants, stays: ndarray, forced: frozenset[Variant]) -> None:
     """Keep the first haplotype with each forced variant that none of those that stay has."""
     if not forced:
         return
@@ -64,7 +64,7 @@ def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset
 
 
 def regional_sites(
-    weighed: WeighedReads, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
+    weighed: WeighedReads, variants: Variants, stays: ndarray, forced: frozenset[Variant], window: Window
 ) -> tuple[Sites, ndarray, ndarray]:
     """Return the sorted sites, the place of each (int64 [sites]), and the span [start, stop) that its reads meet.
 
@@ -91,9 +91,7 @@ def regional_sites(
     return sites, np.searchsorted(regions.start[starts], sites.begin, side="right") - 1, span
 
 
-def _rank_alleles(
-    haplotypes: Haplotypes, variants: list[list[Variant]], stays: ndarray, bounds: tuple[int, int]
-) -> list[Variant]:
+def _rank_alleles(haplotypes: Haplotypes, variants: Variants, stays: ndarray, bounds: tuple[int, int]) -> list[Variant]:
     """Rank the distinct variants of haplotypes [first, stop) that stay, by number of regions, then in their order."""
     first, stop = bounds
     region = np.searchsorted(haplotypes.haplotype_offsets, np.arange(first, stop), side="right")

@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import list_alleles, slip_rates
+from readwarp.call.likelihoods.alleles.reach import changes_of
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import FAR, LOG10_3, NOTHING, OTHER, new_likelihoods
 from readwarp.call.likelihoods.phase import GAP_QUALITY, MAX_ODDS, MIN_QUALITY
@@ -37,14 +38,9 @@ def find_linking(sites: Sites, window: Window, model: GapModel) -> tuple[Sites, 
     return take(sites, "sites", ~sites.is_indel), take(gaps, "sites", is_rare)
 
 
-def changes_of(sites: Sites) -> ndarray:
-    """Return the bases that the only other allele of each site has beyond the reference (int64 [sites])."""
-    return np.asarray((np.diff(sites.inserted_offsets) - sites.deleted)[1::2])
-
-
 def weigh_gaps(reads: AlignedReads, sites: Sites) -> Likelihoods:
     """Weigh the alleles of indels with one other allele each."""
-    offsets, read, shown = show_gaps(reads, sites.begin, sites.stop, changes_of(sites))
+    offsets, read, shown = show_gaps(reads, sites.begin, sites.stop, changes_of(sites)[1::2])
     out = new_likelihoods(reads, sites, np.diff(offsets), read)
     out.allele[:], out.quality[:], out.strand[:], out.end_distance[:] = shown, GAP_QUALITY, reads.strand[read], FAR
     fits = np.arange(2) == shown[:, None]
@@ -137,7 +133,7 @@ def link_sites(reads: AlignedReads, sites: Sites, calls: Calls, evidence: Likeli
                 sample=np.full(own.size, sample, np.uint16),
                 reference=first[2 * own],
                 alternate=first[2 * own + 1],
-                change=changes_of(sites)[own],
+                change=changes_of(sites)[1::2][own],
                 stop=sites.stop[own],
                 pair_offsets=offsets_of(np.bincount(group, minlength=own.size)),
                 name_hash=reads.name_hash[evidence.read[pairs]],
