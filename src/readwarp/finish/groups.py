@@ -14,9 +14,9 @@ from numpy import ndarray
 from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows, to_host, workspace_of
 from readwarp.formats.alignments.encoded import Encoded
-from readwarp.formats.alignments.layout import NAME, NAME_LENGTH
+from readwarp.formats.alignments.layout import FLAG, NAME, NAME_LENGTH, uint16_at
 from readwarp.formats.common.bgzf import BLOCK
-from readwarp.formats.common.text import same_bytes
+from readwarp.rules.flags import FIRST, NOT_PRIMARY, PAIRED
 from readwarp.rules.hashes import hash_of, mix
 
 TEMPLATES = np.uint64(1 << 12)  # of a group, on average: 3 MB of pairs of 150 bases
@@ -30,14 +30,12 @@ class GroupStarts(NamedTuple):
 
 @scalar
 def starts_group(row, records):
-    """Return 1 if a record is the first of a template with which a group begins, else 0."""
+    """Return 1 if a group begins with a record: the first of a template whose name has the hash. Else 0."""
     data, at = records.data, records.offsets[row]
-    size = np.int64(data[at + NAME_LENGTH])  # with the final zero
-    if mix(hash_of(data, at + NAME, at + NAME + size)) % TEMPLATES != 0:
-        return np.int64(0)
-    before = records.offsets[max(row - 1, 0)]
-    is_same = data[before + NAME_LENGTH] == size and same_bytes(data, at + NAME, data, before + NAME, size)
-    return np.int64(row == 0 or not is_same)
+    flag, name = uint16_at(data, at + FLAG), at + NAME
+    is_first = flag & NOT_PRIMARY == 0 and (flag & PAIRED == 0 or flag & FIRST != 0)
+    has_hash = mix(hash_of(data, name, name + data[at + NAME_LENGTH])) % TEMPLATES == 0
+    return np.int64(is_first and has_hash)
 
 
 @ragged_rows(GroupStarts, starts_group, is_exact=True)
