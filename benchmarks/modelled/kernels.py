@@ -14,6 +14,7 @@ from modelled.machine import Machine, assembled
 from modelled.waits import clocks_of
 
 WARP = 32
+OF_ROWS = "rooms", "apart", "close", "copy"  # kernels of a row function (readwarp.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,14 @@ def homes_of(machine: Machine, block_of: dict[int, int], counts: np.ndarray) -> 
 
 
 def short(name: str) -> str:
-    """The Python name of a mangled function: the last part of the path before the first tag."""
-    place, last = re.match(r"_ZN?", name).end(), ""  # type: ignore[union-attr]
+    """The Python name of a mangled function: the last part of the path before the first tag.
+
+    The grid of a row function is called by what is done for a row: put_end, put_tags.apart.
+    """
+    place, parts = re.match(r"_ZN?", name).end(), [""]  # type: ignore[union-attr]
     while length := re.compile(r"\d+").match(name, place):
         place = length.end() + int(length[0])
-        last = name[length.end() : place]
-    return last
+        parts.append(name[length.end() : place])
+    if parts[-1] == "grid":
+        parts.pop()
+    return ".".join(parts[-2:]) if parts[-1] in OF_ROWS else parts[-1]

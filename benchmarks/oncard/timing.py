@@ -60,7 +60,7 @@ def launches() -> Iterator[Launches]:
         begin.record(stream)
         launch(kernel, where, *arguments)
         end.record(stream)
-        found.add(kernel.py_func.__name__, begin, end)
+        found.add(kernel.py_func.__qualname__.removesuffix(".grid").rpartition("<locals>.")[2], begin, end)
 
     CardKernel.launch = timed  # type: ignore[method-assign]
     try:

@@ -277,6 +277,8 @@ def test_each_capability_has_rates_and_latencies():
 
 
 def test_names_of_kernels():
+    assert short("_ZN8readwarp5align6extend5steps7put_end4gridB3v1E") == "put_end"
+    assert short("_ZN8readwarp5align7records4tags8put_tags5apart4gridB3v1E") == "put_tags.apart"
     assert short("_ZN8readwarp5align4seed4cuda7look_upB2v8B104cw51E5ArrayIyLi1E") == "look_up"
     assert (
         short("_ZN8readwarp8pairwise10cuda_trace12trace_kernel12_3clocals_3e15fill_directionsB3v8E")
