@@ -3,15 +3,17 @@
 import gzip
 import json
 import random
+from pathlib import Path
 
 import pysam
 import pytest
 
 from helpers.cards import HAS_GPU
+from helpers.group_names import beginning
 from helpers.made_mixtures import deletion, snv, write_mixture
 from helpers.random_reads import changed
 from helpers.seeding import reverse_complement
-from readwarp.formats.common.bgzf import EOF_BLOCK
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, blocks_of
 
 pytestmark = [
     pytest.mark.gpu,
@@ -132,28 +134,44 @@ WAYS = {
     "as on the CPU": (*ON_CARD, "--bgzf", "cpu"),
     "card": ON_CARD,
     "few blocks at a time": (*ON_CARD, "--vram", "300M"),
-    "other batches": (*ON_CARD, "--batch-bases", "300000", "-t", "1"),
+    "other batches": (*ON_CARD, "--batch-bases", "100000", "-t", "1"),
+    "resumable": (*ON_CARD, "--resume"),
 }
+BEGINNING = 12
+
+
+@pytest.fixture(scope="module")
+def grouped_reads(made_reads, tmp_path_factory) -> list[Path]:
+    """The reads, of which some pairs, here and there, have names with which groups of blocks begin."""
+    files = [tmp_path_factory.mktemp("grouped") / path.name for path in made_reads.reads]
+    for path, new in zip(made_reads.reads, files, strict=True):
+        lines = path.read_text().splitlines()
+        for place, name in zip(range(400, len(lines), len(lines) // BEGINNING // 4 * 4), beginning(), strict=False):
+            lines[place] = f"@{name}"
+        new.write_text("".join(f"{line}\n" for line in lines))
+    return files
 
 
 @pytest.mark.parametrize("options", [SORTED, ()], ids=["sorted and marked", "as read"])
-def test_bam(options, made_reads, readwarp, tmp_path):
+def test_bam(options, made_reads, grouped_reads, readwarp, tmp_path):
     """Its data are those of the CPU; its bytes are, if the CPU compresses it, and else those of any card's memory."""
     made = {}
     for way, given in WAYS.items():
         out, metrics = tmp_path / f"{way}.bam", tmp_path / f"{way}.json"
-        files = made_reads.reference, *made_reads.reads
+        files = made_reads.reference, *grouped_reads
         readwarp("align", *files, "-o", out, "-q", "--no-pg", "--metrics", metrics, *given, *options)
         index = out.with_name(f"{out.name}.bai")
         made[way] = out.read_bytes(), index.read_bytes() if options else b"", json.loads(metrics.read_text())
     assert made["as on the CPU"][:2] == made["cpu"][:2] and len(made["cpu"][0]) > 100_000
-    assert made["few blocks at a time"][:2] == made["other batches"][:2] == made["card"][:2]
+    assert made["few blocks at a time"][:2] == made["other batches"][:2] == made["card"][:2] == made["resumable"][:2]
     assert gzip.decompress(made["card"][0]) == gzip.decompress(made["cpu"][0])
     assert made["card"][0].endswith(EOF_BLOCK)
     assert [card["command"] for card in made["as on the CPU"][2]["gpu"]] == ["align"]
     if len(made["card"][2]["gpu"]) == 1 and HAS_GPU:
         pytest.skip("nvCOMP is not installed")
     assert made["card"][0] != made["cpu"][0]
+    short = sum(size < BLOCK for size in blocks_of(made["card"][0])[1])
+    assert short == 2 if options else short > BEGINNING
     facts = {way: made[way][2]["gpu"][-1] for way in ("card", "few blocks at a time")}
     assert all(each["command"] == "bgzf" and each["nvcomp"] >= "6" and each["batches"] for each in facts.values())
     assert facts["few blocks at a time"]["vram_planned_bytes"] < facts["card"]["vram_planned_bytes"]

@@ -19,7 +19,7 @@ CONTEXT_BYTES = 600 << 20  # of a card, for CUDA and its kernels, beside --vram:
 PINNED_BYTES = 8 << 20  # host memory of each workspace (readwarp.device.memory)
 SORT_SHARE = 8  # fraction of the budget
 MIN_SORT, MAX_SORT = 256 << 20, 16 << 30  # bytes
-SORTED_AT_ONCE = 16  # multiples of the sort memory: a quarter goes to a file, and 64 files are merged at once
+SORTED_AT_ONCE = 16  # multiples of the sort memory: at least a quarter goes to a file, and 64 files are merged at once
 GROWTH, PLAIN_GROWTH = 6, 2  # bytes of records per byte of compressed and plain reads, roughly
 MIN_ENGINE = 4 << 20  # bytes to align one long pair by dynamic programming
 

@@ -30,7 +30,7 @@ from readwarp.system.ahead import map_ahead
 class Prepared(NamedTuple):
     """A batch on its way into the output."""
 
-    records: int  # number
+    records: int
     groups: Groups = ()  # if it is not sorted
     run: MemoryRun | None = None  # if it is
     reach: int = 0  # see `duplicates`
