@@ -182,7 +182,7 @@ def align_short(
         there = backend.to_device(reads)
     chains = find_chains(reads, there, index, parameters, metrics)
     with metrics.time("seed"):
-        chains = look_again(reads, there, chains, index, parameters)
+        chains = look_again(there, chains, index, parameters)
     with metrics.time("pair"):
         candidates = pair.plan_candidates(there, chains, contig_offsets, sizes, parameters.pair)
         metrics.count("candidates", len(candidates))
@@ -192,7 +192,7 @@ def align_short(
     with metrics.time("rescue"):
         places = places_of(candidates, scores, parameters)
         parts = pair.plan_parts(there.read_offsets, places, contig_offsets, parameters)
-        rescued = pair.plan_rescue(reads, chains.settled, places, index.host.reference, sizes, parameters)
+        rescued = pair.plan_rescue(there, chains.settled, places, index.host.reference, sizes, parameters)
         metrics.count("rescue_windows", len(rescued))
     with metrics.time("extend_rescued"):
         others, _ = pair.merge(parts, backend.to_device(rescued))
@@ -252,16 +252,14 @@ def find_chains(
     return chains if side == index.backend else index.backend.to_device(chains)
 
 
-def look_again(
-    reads: ReadBatch, there: ReadBatch, chains: Chains, index: PlacedIndex, parameters: AlignParameters
-) -> Chains:
+def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters: AlignParameters) -> Chains:
     """Add chains that a second look, on the host, finds for weak reads, after the read's own."""
-    weak = again.find_weak(reads, there.read_offsets, chains, parameters)
-    if weak.rows.size == 0:
+    some, weak = again.find_weak(reads, chains, parameters)
+    if len(some) == 0:
         return chains
-    hits = again.find_seeds(reads, weak, index.host, index.repeats, parameters)
-    some, sizes = take(reads, "reads", weak.rows), np.zeros(len(reads), np.int64)
+    hits = again.find_seeds(some, weak, index.host, index.repeats, parameters)
     more = chain_hits(some, hits, index.host.reference.contig_offsets, parameters.seed, parameters.chain)
+    sizes = np.zeros(len(reads), np.int64)
     sizes[weak.rows] = np.diff(more.chain_offsets)
     more, rows, added = index.backend.to_device((more, weak.rows, offsets_of(sizes)))
     offsets, merged = merge_offsets(len(reads), chains.chain_offsets, added, chains.score.size)

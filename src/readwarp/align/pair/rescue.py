@@ -10,14 +10,14 @@ from readwarp.align.insert_models import InsertLimits, InsertModels, model_of
 from readwarp.align.places import Genome, Places, contig_of, outer_distance, put_window
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
-from readwarp.device.rows import to_host
-from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.device.rows import each_row, maker_beside, ragged_rows, to_host, to_side_of
+from readwarp.formats.common.reads import ReadBatch, Segment, bring_reads
 from readwarp.index.reference import Reference
-from readwarp.ragged import empty, take
+from readwarp.ragged import empty, offsets_of, replace, take
 from readwarp.rules.bases import base_at
 from readwarp.rules.statuses import Status
 
-UNPAIRED, FIRST, _ = map(int, Segment)
+UNPAIRED, FIRST, LAST = map(int, Segment)
 UNGAPPED = int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match
 WORD_MASK = (1 << 2 * WORD) - 1
@@ -187,22 +187,46 @@ def min_anchor_score(r, places, rules):
 
 
 @scalar
-def first_alone(mate, reads, settled, places, contig_offsets, rules):
-    """Return the first good candidate near which to search for a mate, or -1.
-
-    Other places do not matter for a settled mate if all its places are known.
-    """
-    begin, stop = places.offsets[mate], places.offsets[mate + 1]
-    length = reads.read_offsets[mate + 1] - reads.read_offsets[mate]
-    if reads.segment[mate] == UNPAIRED or not WORD <= length <= MAX_READ_LENGTH:
-        return np.int64(-1)
-    if rules.trusts_settled and settled[mate] and stop - begin < rules.max_candidates:
-        return np.int64(-1)
+def first_alone(mate, reads, places, contig_offsets, rules):
+    """Return the first good candidate of the other read near which to search for a mate, or -1."""
     search = search_for(mate, reads, rules)
     first, last = places.offsets[search[0]], places.offsets[search[0] + 1]
     min_score = min_anchor_score(search[0], places, rules)
     a = next_alone(first, mate, search, places, contig_offsets, rules.match, min_score)
     return np.int64(a if a < last else -1)
+
+
+@each_row
+def seek(mate, reads, settled, places, contig_offsets, rules, sought):
+    """Write the segment of a read to search for near its mate, which has one, else UNPAIRED.
+
+    Other places do not matter for a settled read if all its places are known.
+    """
+    number = places.offsets[mate + 1] - places.offsets[mate]
+    length = reads.read_offsets[mate + 1] - reads.read_offsets[mate]
+    sought[mate] = UNPAIRED
+    if reads.segment[mate] == UNPAIRED or not WORD <= length <= MAX_READ_LENGTH:
+        return
+    if rules.trusts_settled and settled[mate] and number < rules.max_candidates:
+        return
+    if first_alone(mate, reads, places, contig_offsets, rules) >= 0:
+        sought[mate] = reads.segment[mate]
+
+
+@scalar
+def room_of_places(row, rows, places):
+    return places.offsets[rows[row] + 1] - places.offsets[rows[row]]
+
+
+@ragged_rows(Places, room_of_places, is_exact=True)
+def list_places(row, at, rows, places, out):
+    """List the places of these reads."""
+    for place in range(places.offsets[rows[row]], places.offsets[rows[row] + 1]):
+        out.strand[at], out.v[at], out.stop[at] = places.strand[place], places.v[place], places.stop[place]
+        out.query_start[at], out.query_stop[at] = places.query_start[place], places.query_stop[place]
+        out.score[at], out.status[at] = places.score[place], places.status[place]
+        at += 1
+    return at
 
 
 @kernel
@@ -239,8 +263,8 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 
 
 @kernel
-def rescue(reads, settled, places, genome, rules, out):
-    """Write the rescue windows of all reads to `out`; return their number."""
+def rescue(reads, sought, places, genome, rules, out):
+    """Write the rescue windows of the reads that are `sought` to `out`; return their number."""
     table = WordTable(
         np.zeros(SLOTS, np.int16),
         np.zeros(MAX_READ_LENGTH, np.int16),
@@ -249,8 +273,8 @@ def rescue(reads, settled, places, genome, rules, out):
     )
     made = out.candidate_offsets[0] = 0
     for mate in range(reads.segment.size):
-        a = first_alone(mate, reads, settled, places, genome.contig_offsets, rules)
-        if a >= 0:  # rare, so that most reads avoid a call with so many arrays
+        if sought[mate] != UNPAIRED:
+            a = first_alone(mate, reads, places, genome.contig_offsets, rules)
             made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
         out.candidate_offsets[mate + 1] = made
     return made
@@ -266,15 +290,24 @@ def plan_rescue(
 ) -> Candidates:
     """Plan windows in which to search for mates, near good candidates (`places`) of the other read that lack one.
 
-    settled: of `Chains`. It and the places are on either side.
+    settled: of `Chains`. It, the reads and the places are on either side, the windows on the host.
     """
-    pair = parameters.pair
+    pair, number = parameters.pair, len(reads)
     if not pair.rescue:
-        return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
+        return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(number + 1, np.int64))
     match, unpaired = parameters.scoring.match, pair.unpaired_penalty
     scores = match, parameters.records.min_score, unpaired
     counts = pair.max_rescues, pair.max_candidates, pair.window_padding
     rules = RescueRules(sizes.limits(), *scores, *counts, parameters.seed.margin * match > unpaired)
-    out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
-    made = rescue(reads, *to_host((settled, places)), Genome.of(reference), rules, out)
-    return take(out, "candidates", slice(made))
+    sought = maker_beside(places.v)(number, np.uint8)
+    seek(number, reads, settled, places, *to_side_of(places.v, (reference.contig_offsets, rules)), sought)
+    sought = to_host(sought)
+    firsts = np.concatenate((np.flatnonzero(sought == FIRST), np.flatnonzero(sought == LAST) - 1))
+    rows = np.repeat(np.unique(firsts), 2)
+    rows[1::2] += 1
+    out = empty(Candidates, {"reads": rows.size, "candidates": rows.size * pair.max_rescues})
+    some, near = bring_reads(reads, rows), to_host(list_places(rows.size, to_side_of(places.v, rows), places))
+    out = take(out, "candidates", slice(rescue(some, sought[rows], near, Genome.of(reference), rules, out)))
+    made = np.zeros(number, np.int64)
+    made[rows] = np.diff(out.candidate_offsets)
+    return replace(out, read=rows[out.read].astype(np.int32), candidate_offsets=offsets_of(made))

@@ -23,7 +23,7 @@ read that no better place covers: no chain that is kept would include them.
 
 Reads beyond MAX_READ_LENGTH have no anchor and status TOO_LONG.
 
-    again.find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> Weak
+    again.find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> (ReadBatch, Weak)
     again.find_seeds(reads, weak: Weak, index: Index, repeats: runs.ReferenceRuns, parameters) -> SeedHits
 
 A second look, on the host, at reads whose best chain is hardly more than a seed, and whose mate's is no better: N are

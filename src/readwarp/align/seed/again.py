@@ -1,6 +1,6 @@
 """A second look at weak reads, whose best chain is hardly more than a seed (host only)."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -10,10 +10,10 @@ from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.seed.cpu import Seeds, look_up, sketch_reads
 from readwarp.align.seed.runs import KEPT, ReferenceRuns, Runs, add_runs, longest_run
 from readwarp.align.seed.scalar import entries_of
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.rows import each_row, maker_beside, to_host
-from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.formats.common.reads import ReadBatch, Segment, bring_reads
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, max_syncmers, mix, scratch_of
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
@@ -30,37 +30,44 @@ WEAK, CHAINED, FREQUENT, FAILED = 1, 2, 4, 8  # a read: has chains, has seeds le
 class Weak(NamedTuple):
     """Reads that get a second look."""
 
-    rows: Annotated[ndarray, "int64 [reads]"]
+    rows: Annotated[ndarray, "int64 [reads]"]  # in their batch
     chained: Annotated[ndarray, "uint8 [reads]"]  # 1: has a chain
     has_run: Annotated[ndarray, "uint8 [reads]"]  # 1: see `align.seed.runs`
     spellings: Annotated[ndarray, "int64 [reads]"]  # 1, or ALL for a read with N
 
 
-def find_weak(reads: ReadBatch, offsets: Any, chains: Chains, parameters: AlignParameters) -> Weak:
-    """List the weak reads that may have more places. If mates are searched for near each other, both must be weak.
+def find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> tuple[ReadBatch, Weak]:
+    """Find the weak reads that may have more places, on the host.
 
-    offsets: of the reads, on the side of the chains.
+    If mates are searched for near each other, both must be weak. The reads and chains are on either side.
     """
-    weak, pair = empty(Weak, {"reads": len(reads)}), parameters.pair
-    looks = maker_beside(offsets)(len(reads), np.uint8)
-    judge_chains(len(reads), offsets, chains, parameters.seed.k, looks)
-    number = list_weak(reads, to_host(looks), pair.pairing and pair.rescue, weak)
-    return take(weak, "reads", slice(number))
+    pair, looks = parameters.pair, maker_beside(reads.segment)(len(reads), np.uint8)
+    judge_chains(len(reads), reads, chains, parameters.seed.k, pair.pairing and pair.rescue, looks)
+    looks = to_host(looks)
+    rows = np.flatnonzero(looks)
+    some, weak = bring_reads(reads, rows), empty(Weak, {"reads": rows.size}, rows=rows)
+    kept = np.empty(rows.size, bool)
+    weigh_weak(some, looks[rows], weak, kept)
+    return take(some, "reads", kept), take(weak, "reads", kept)
 
 
 def find_seeds(
     reads: ReadBatch, weak: Weak, index: Index, repeats: ReferenceRuns, parameters: AlignParameters
 ) -> SeedHits:
     """Find anchors of the weak reads at places where they have none yet."""
-    parts = (take(weak, "reads", slice(first, first + AT_ONCE)) for first in range(0, weak.rows.size, AT_ONCE))
-    return concatenate([find_some(reads, part, index, repeats, parameters) for part in parts], "reads")
+    parts = [slice(first, first + AT_ONCE) for first in range(0, weak.rows.size, AT_ONCE)]
+    found = (
+        find_some(take(reads, "reads", part), take(weak, "reads", part), index, repeats, parameters) for part in parts
+    )
+    return concatenate([*found], "reads")
 
 
 def find_some(
     reads: ReadBatch, weak: Weak, index: Index, repeats: ReferenceRuns, parameters: AlignParameters
 ) -> SeedHits:
     p, entries = index.parameters, entries_of(index)
-    firsts, spelled = offsets_of(weak.spellings), take(reads, "reads", np.repeat(weak.rows, weak.spellings))
+    firsts, rows = offsets_of(weak.spellings), np.repeat(np.arange(len(reads)), weak.spellings)
+    spelled = take(reads, "reads", rows)
     lengths, number = np.diff(spelled.read_offsets), len(spelled)
     letters = np.repeat((np.arange(number) - np.repeat(firsts[:-1], weak.spellings)).astype(np.uint8), lengths)
     spelled = replace(spelled, bases=np.where(spelled.bases < ALL, spelled.bases, letters))
@@ -77,18 +84,31 @@ def find_some(
     return replace(hits, anchors=hits.anchors[: hits.anchor_offsets[-1]])
 
 
-@each_row
-def judge_chains(read, read_offsets, chains, k, looks):
-    """Write whether a read is weak, and why.
+@scalar
+def look_at(read, reads, chains, k):
+    """Return whether a read is weak, and why; 0: it is not.
 
     It is if no chain covers two seeds that do not overlap, or half the read.
     """
-    length, first = read_offsets[read + 1] - read_offsets[read], chains.chain_offsets[read]
+    length, first = reads.read_offsets[read + 1] - reads.read_offsets[read], chains.chain_offsets[read]
     is_chained = first < chains.chain_offsets[read + 1]
-    looks[read] = 0
-    if not is_chained or chains.score[first] < min(2 * k, length // 2):
-        looks[read] = WEAK | CHAINED * is_chained | FREQUENT * (chains.repetitive[read] > 0)
-        looks[read] |= FAILED * (chains.status[read] != Status.OK)
+    if is_chained and chains.score[first] >= min(2 * k, length // 2):
+        return 0
+    look = WEAK | CHAINED * is_chained | FREQUENT * (chains.repetitive[read] > 0)
+    return look | FAILED * (chains.status[read] != Status.OK)
+
+
+@each_row
+def judge_chains(read, reads, chains, k, beside_mates, looks):
+    """Write the look at a read, or 0 if that is enough. beside_mates: its mate must be weak too."""
+    look = look_at(read, reads, chains, k)
+    if look & FAILED:
+        look = 0
+    if look and beside_mates and reads.segment[read] != UNPAIRED:
+        mate = read + 1 if reads.segment[read] == FIRST else read - 1
+        if look_at(mate, reads, chains, k) == 0:
+            look = 0
+    looks[read] = look
 
 
 @each_row
@@ -97,23 +117,15 @@ def put_repetitive(i, rows, repetitive, out):
 
 
 @kernel
-def list_weak(reads, looks, beside_mates, weak):
-    """Write the reads of `find_weak` to `weak`; return their number."""
-    number, packed = np.int64(0), np.empty(MAX_READ_LENGTH // 2, np.uint8)
-    offsets = reads.read_offsets
-    for read in range(reads.segment.size):
-        if looks[read] == 0 or looks[read] & FAILED:
-            continue
-        mate = read + 1 if reads.segment[read] == FIRST else read - 1
-        if beside_mates and reads.segment[read] != UNPAIRED and looks[mate] == 0:
-            continue
+def weigh_weak(reads, looks, weak, kept):
+    """Write of the reads what `weak` has, and whether they may have more places. looks: of each."""
+    packed, offsets = np.empty(MAX_READ_LENGTH // 2, np.uint8), reads.read_offsets
+    for read in range(looks.size):
         bases, is_chained = reads.bases[offsets[read] : offsets[read + 1]], looks[read] & CHAINED > 0
-        weak.rows[number], weak.chained[number] = read, is_chained
-        weak.has_run[number] = longest_run(bases, packed)[1] > 0
-        weak.spellings[number] = ALL if np.any(bases >= ALL) else 1
-        if looks[read] & FREQUENT or weak.has_run[number] or (weak.spellings[number] > 1 and not is_chained):
-            number += 1
-    return number
+        weak.chained[read] = is_chained
+        has_run, has_n = longest_run(bases, packed)[1] > 0, np.any(bases >= ALL)
+        weak.has_run[read], weak.spellings[read] = has_run, ALL if has_n else 1
+        kept[read] = looks[read] & FREQUENT > 0 or has_run or (has_n and not is_chained)
 
 
 @kernel

@@ -3,7 +3,12 @@
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import ndarray
+
+from readwarp.compiler.jit import scalar
+from readwarp.device.rows import is_on_card, ragged_rows, to_host, to_side_of
+from readwarp.ragged import empty, offsets_of, ranges, take
 
 
 class Segment(IntEnum):
@@ -33,3 +38,63 @@ class ReadBatch(NamedTuple):
 
     def __len__(self) -> int:
         return self.read_offsets.size - 1
+
+
+class SomeReads(NamedTuple):
+    """Reads on their way from a card: the bases of each, and behind them its name."""
+
+    letters: Annotated[ndarray, "uint8 [letters]"]
+    offsets: Annotated[ndarray, "int64 [reads + 1] of letters"]
+    length: Annotated[ndarray, "int64 [reads]"]  # bases
+    segment: Annotated[ndarray, "uint8 [reads]"]
+    read_group: Annotated[ndarray, "int32 [reads]"]
+
+
+@scalar
+def spans_of(reads, read):
+    """Return where a read's bases start and stop, and its name."""
+    bases = reads.read_offsets[read], reads.read_offsets[read + 1]
+    return bases, (reads.name_offsets[read], reads.name_offsets[read + 1])
+
+
+@scalar
+def room_of_read(row, rows, reads):
+    (start, stop), (first, last) = spans_of(reads, rows[row])
+    return stop - start + last - first
+
+
+@ragged_rows(SomeReads, room_of_read, is_exact=True)
+def list_reads(row, at, rows, reads, out):
+    """List the reads of these rows."""
+    read = rows[row]
+    (start, stop), (first, last) = spans_of(reads, read)
+    out.length[row], out.segment[row], out.read_group[row] = stop - start, reads.segment[read], reads.read_group[read]
+    for i in range(start, stop):
+        out.letters[at + i - start] = reads.bases[i]
+    at += stop - start
+    for i in range(first, last):
+        out.letters[at + i - first] = reads.names[i]
+    return at + last - first
+
+
+def bring_reads(reads: ReadBatch, rows: ndarray) -> ReadBatch:
+    """Return reads (int64 [rows]) of a batch on the host; from a card they come without qualities and tags."""
+    if not is_on_card((reads.bases,)):
+        return take(reads, "reads", rows)
+    some = to_host(list_reads(rows.size, to_side_of(reads.bases, rows), reads))
+    both = offsets_of(np.stack((some.length, np.diff(some.offsets) - some.length), axis=1).ravel())
+    bases, names = (some.letters[ranges(both, np.arange(part, both.size - 1, 2))] for part in (0, 1))
+    return empty(
+        ReadBatch,
+        {"tag bytes": 0},
+        number=reads.number,
+        source=reads.source,
+        bases=bases,
+        qualities=np.empty_like(bases),
+        read_offsets=offsets_of(some.length),
+        names=names,
+        name_offsets=offsets_of(np.diff(both)[1::2]),
+        tag_offsets=np.zeros(rows.size + 1, np.int64),
+        segment=some.segment,
+        read_group=some.read_group,
+    )
