@@ -15,6 +15,7 @@ from readwarp.align.results import Records
 from readwarp.config import AlignParameters, RecordParameters
 from readwarp.finish.writer import Preparer
 from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.reads import fastx
 from readwarp.index import Index
 from readwarp.ragged import replace, take
 
@@ -211,7 +212,7 @@ def test_lengths_mixed(aligner, genome):
 def test_warm_up_compiles_what_a_run_needs(index):
     """This includes rescue, traces with gaps, and full vector lanes."""
     aligner = Aligner(index)
-    reads = steps.sample_pairs(index)
+    reads = fastx.parse(steps.sample_pairs(index))
     steps.warm_up(aligner._placed, aligner.parameters, (Encoder(()), Preparer()))
     _, rows = steps.align_batch(
         reads, aligner._placed, InsertModels(given(300, 30)), aligner.parameters, aligner.metrics
@@ -226,7 +227,7 @@ def test_sample_pairs_of_a_tiny_reference(tmp_path):
     path = tmp_path / "tiny.fa"
     path.write_text(">tiny\nACGTTGCA\n")
     index = Index.build(path)
-    reads = steps.sample_pairs(index)
+    reads = fastx.parse(steps.sample_pairs(index))
     assert set(np.diff(reads.read_offsets).tolist()) == {8} and len(reads) == 2 * steps.SAMPLE_PAIRS
     assert [record.flag for record in Aligner(index).align(["ACGTTGCA"])] == [0x4]
 

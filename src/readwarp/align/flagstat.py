@@ -5,6 +5,7 @@ from operator import attrgetter
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.rows import is_on_card
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
@@ -32,11 +33,15 @@ COUNTERS = {  # counters of samtools flagstat
 
 
 def count(reads: ReadBatch, aligned: ReadBatch, columns: Columns, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the trimmed reads; columns: see COUNTED; longest: maximum read length."""
+    """Add a batch to the counters.
+
+    aligned: the trimmed reads; columns: see COUNTED; longest: maximum read length, which none parsed on a card exceeds.
+    """
     flag, contig, mate_contig, mapping_quality = columns
     metrics.count("reads", len(reads))
-    metrics.count("bases", int(reads.read_offsets[-1]))
-    metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))
+    metrics.count("bases", reads.bases.size)
+    if not is_on_card((aligned.read_offsets,)):
+        metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))
     masks = flagstat_masks(flag, contig != mate_contig, mapping_quality >= SURE)
     for name, counter in COUNTERS.items():
         if counter != "duplicates":  # marked later

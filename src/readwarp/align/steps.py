@@ -27,6 +27,9 @@ from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.formats.reads import fastx
+from readwarp.formats.reads.fastx_text import Text
+from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -37,6 +40,7 @@ from readwarp.rules.statuses import Status
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # with which the kernels are compiled
+MEAN_TEXT = 4  # bytes of FASTQ a base of the longest short read: where records have more, some are long
 Output = tuple[Encoder, Preparer]
 SEED, CHAIN = "readwarp.align.seed", "readwarp.align.chain"
 
@@ -101,16 +105,20 @@ def align_batch(
 
 
 def prepare_batch(
-    reads: ReadBatch,
+    batch: ReadBatch | RawBatch,
     index: PlacedIndex,
     sizes: InsertModels,
     parameters: AlignParameters,
     metrics: Metrics,
     output: Output,
 ) -> Prepared:
-    """Align a batch and prepare its records; BAM records of short reads are made and sorted where kernels run."""
+    """Align a batch and prepare its records; FASTQ is parsed, and BAM records are sorted, where kernels run.
+
+    So it is with short reads; others are parsed, and their records made, on the host. Raises InputError.
+    """
     encoder, preparer = output
     with index.backend.frame():
+        reads = parse(batch, index, parameters, metrics) if isinstance(batch, RawBatch) else batch
         made = make_records(reads, index, sizes, parameters, metrics)
         with metrics.time("encode"):
             encoded = encoder.encode(*(made if encoder.is_binary else to_host(made)))
@@ -118,6 +126,20 @@ def prepare_batch(
             metrics.count("encoded_on_card", len(encoded))
         with metrics.time("prepare"):
             return preparer.prepare(encoded)
+
+
+def parse(raw: RawBatch, index: PlacedIndex, parameters: AlignParameters, metrics: Metrics) -> ReadBatch:
+    """Parse a plain batch (`fastx.is_plain`) on the card if all further steps are there. Raises InputError."""
+    longest = min(parameters.long.min_length - 1, MAX_READ_LENGTH, parameters.longest_single)
+    is_here = index.backend.name == "cpu" or index.seeding != index.backend or index.alternates or parameters.trim
+    with metrics.time("parse"):
+        if not is_here and raw.chunk.bytes <= MEAN_TEXT * longest * len(raw):
+            with index.backend.frame():
+                reads = fastx.parse_beside(raw, index.bases.packed, longest)
+            if reads:
+                metrics.count("parsed_on_card", len(reads))
+                return reads
+        return fastx.parse(raw)
 
 
 def make_records(
@@ -288,17 +310,16 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters, output: Output) -> 
 
     Includes the kernels of long reads if reads within MAX_READ_LENGTH count as long.
     """
-    reads = sample_pairs(index.host)
-    metrics = Metrics()
-    sizes = train([reads], index, parameters, metrics).common
-    prepare_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics, output)
+    pairs, metrics = sample_pairs(index.host), Metrics()
+    sizes = train([fastx.parse(pairs)], index, parameters, metrics).common
+    prepare_batch(pairs, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics, output)
     if parameters.long.min_length <= MAX_READ_LENGTH:
         side = long.KernelSide(index.backend, index.bases.packed)
         long.align(sample_reads(index.host), index.host, side, parameters, metrics)
 
 
-def sample_pairs(index: Index) -> ReadBatch:
-    """Cut SAMPLE_PAIRS pairs of up to 120 bases, 300 apart: enough of each kind to fill the vector lanes."""
+def sample_pairs(index: Index) -> RawBatch:
+    """Cut SAMPLE_PAIRS pairs of up to 120 bases, 300 apart, as FASTQ: enough of each kind to fill the vector lanes."""
     window = sample_window(index.reference)
     length = min(120, window.size)
     forward, mate = window[:length], window[window.size - length :][::-1]
@@ -306,8 +327,13 @@ def sample_pairs(index: Index) -> ReadBatch:
     changed = reverse.copy()
     changed[7::15] = (changed[7::15] + 1) & 3
     gapped = np.concatenate([forward[: length // 2], forward[length // 2 + 1 :], forward[:1]])
-    letters = (LETTERS[bases].tobytes().decode() for bases in (forward, reverse, gapped, changed))
-    return make_batch([("a", read, "?" * length) for read in letters] * (SAMPLE_PAIRS // 2), paired=True)
+    texts = []
+    for reads in ((forward, gapped), (reverse, changed)):
+        records = [b"@a\n%s\n+\n%s\n" % (LETTERS[bases].tobytes(), b"?" * bases.size) for bases in reads]
+        letters = np.frombuffer(b"".join(records) * (SAMPLE_PAIRS // 2) + bytes(8), np.uint8)
+        texts.append(Text(letters[: letters.size // 8 * 8], 0, letters.size - 8))
+    chunk = Chunk("fastq", 1, SAMPLE_PAIRS, SAMPLE_PAIRS, tuple(texts))
+    return RawBatch(0, 0, ReadInput(("sample", "mates")), 0, chunk)
 
 
 def sample_reads(index: Index) -> ReadBatch:

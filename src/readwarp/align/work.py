@@ -1,17 +1,19 @@
 """The work on a batch of reads: parse, align, encode, prepare for the output."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from readwarp.align import steps
 from readwarp.align.trainer import AlignCards, TrainedModel
 from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.sam import Encoder
-from readwarp.formats.common.reads import ReadBatch
+from readwarp.formats.reads.fastx import is_plain
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import parse
 from readwarp.formats.reads.umi_checks import check_umis, count_umis
 from readwarp.metrics import Metrics
-from readwarp.stream.parts import Part, select_reads
+from readwarp.stream.halving import Reads
+from readwarp.stream.parts import WHOLE, Part, select_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +44,30 @@ class Aligning:
         prepared, number = list[Prepared](), 0
         output = self.encoder, self.preparer
 
-        def work(part: ReadBatch, index: steps.PlacedIndex) -> Prepared:
-            return steps.prepare_batch(part, index, sizes, parameters, metrics, output)
+        def work(part: Reads, index: steps.PlacedIndex) -> Prepared:
+            own = Metrics()  # not of work that is done again, in halves
+            made = steps.prepare_batch(part, index, sizes, parameters, own, output)
+            metrics.include(own)
+            return made
 
         if any(self.part.spans(max(raw.first_template, self.done), stop)):
-            with metrics.time("parse"):
-                reads = parse(raw)
-                if raw.input.umi:
-                    check_umis(reads, raw, umi)
-                if reads.left_out:
-                    metrics.count("comment_tags_left_out", reads.left_out)
-            for some in select_reads(reads, raw.first_template, self.part, self.done):
+            for some in self._select(raw, umi, metrics):
                 number += len(some)
-                if raw.input.umi:
-                    count_umis(some, metrics)
                 prepared += self.cards.work(some, work, metrics.count)
         return AlignedBatch(raw.source, number, stop, prepared, metrics)
+
+    def _select(self, raw: RawBatch, umi: str, metrics: Metrics) -> Sequence[Reads]:
+        """Return the reads to align; a batch that may be parsed beside the kernels as it is."""
+        if is_plain(raw) and self.part == WHOLE and raw.first_template >= self.done:
+            return [raw]
+        with metrics.time("parse"):
+            reads = parse(raw)
+            if raw.input.umi:
+                check_umis(reads, raw, umi)
+        if reads.left_out:
+            metrics.count("comment_tags_left_out", reads.left_out)
+        selected = select_reads(reads, raw.first_template, self.part, self.done)
+        if raw.input.umi:
+            for some in selected:
+                count_umis(some, metrics)
+        return selected

@@ -1,13 +1,14 @@
-"""Rows of batches in another order, and rows of two batches as one, on the side that holds them."""
+"""Rows of batches in another order, rows of two batches as one, and offsets, on the side that holds them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import scalar
-from readwarp.device.rows import RowFunction, maker_beside, ragged_rows, write
-from readwarp.ragged import Batch, fields_of, replace
+from readwarp.device.rows import RowFunction, maker_beside, ragged_rows, workspace_of, write
+from readwarp.ragged import Batch, fields_of, offsets_of, replace
 
 COPY = """
 def copy(row_, rows, first, second, out):
@@ -66,3 +67,21 @@ def merge_offsets(row, at, first, second, size, out):
         out.values[at] = size + value
         at += 1
     return at
+
+
+def offsets_beside(sizes: Any) -> Any:
+    """Turn row sizes into offsets, on their side."""
+    workspace = workspace_of(sizes)
+    if workspace is None:
+        return offsets_of(sizes)
+    from readwarp.device.cuda_scan import exclusive_scan
+
+    offsets = workspace.keep(sizes.size + 1, np.int64)
+    exclusive_scan(sizes, offsets, workspace)
+    return offsets
+
+
+def join_beside(beside: Any, parts: Sequence[ndarray]) -> Any:
+    """Return arrays of the host as one on the side of the array `beside`."""
+    workspace = workspace_of(beside)
+    return workspace.join(parts) if workspace else np.concatenate(parts)

@@ -28,6 +28,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from math import prod
 from typing import Any
 
@@ -171,13 +172,23 @@ class Workspace:
         """Copy the device arrays of a value to the host at once, after all earlier work of the stream."""
         return _exchange(value, CardArray, lambda arrays: self.download(*arrays))
 
+    def join(self, parts: Sequence[ndarray]) -> Any:
+        """Copy host arrays of one dtype to the device, end to end."""
+        offsets = [0, *accumulate(part.size for part in parts)]
+        there = self.empty(offsets[-1], parts[0].dtype)
+        self._fill(parts, [there[start:stop] for start, stop in pairwise(offsets)])
+        return there
+
     def _upload(self, arrays: Sequence[ndarray]) -> list[Any]:
         """Upload arrays as neighbours on the card."""
         values = [np.ascontiguousarray(array) for array in arrays]
         there = [self.empty(each.shape, each.dtype) for each in values]
-        self._staging.upload(values, there, self.synchronize)
-        self.bytes_up += sum(each.nbytes for each in values)
+        self._fill(values, there)
         return there
+
+    def _fill(self, host: Sequence[ndarray], there: Sequence[CardArray]) -> None:
+        self._staging.upload(host, there, self.synchronize)
+        self.bytes_up += sum(each.nbytes for each in host)
 
     def download(self, *arrays: Any) -> tuple[ndarray, ...]:
         """Copy device arrays to the host, after all earlier work of the stream; neighbours come in one copy."""

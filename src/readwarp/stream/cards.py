@@ -11,9 +11,8 @@ from typing import Generic, TypeVar
 
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
-from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
-from readwarp.stream.halving import Halving
+from readwarp.stream.halving import Halving, Reads
 from readwarp.stream.plan import FREE_SHARE, CardPlan, readable
 
 logger = logging.getLogger("readwarp")
@@ -69,10 +68,10 @@ class Cards(Generic[P]):
         """Return the shared data for CPU kernels."""
         return self._place(Backend("cpu"), None)
 
-    def work(self, batch: ReadBatch, work: Callable[[ReadBatch, P], U], count: Callable[[str, int], None]) -> list[U]:
+    def work(self, batch: Reads, work: Callable[[Reads, P], U], count: Callable[[str, int], None]) -> list[U]:
         """Return [work(batch, shared data)], in parts if the batch does not fit; on the CPU if it cannot be cut."""
 
-        def on_card(part: ReadBatch) -> U:
+        def on_card(part: Reads) -> U:
             with self.borrow() as placed:
                 return work(part, placed)
 

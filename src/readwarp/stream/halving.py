@@ -5,9 +5,12 @@ from threading import Lock
 from typing import TypeVar
 
 from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.formats.reads.raw import RawBatch
+from readwarp.formats.reads.stream import parse
 from readwarp.ragged import take
 
 U = TypeVar("U")
+Reads = ReadBatch | RawBatch
 
 
 class Halving:
@@ -19,17 +22,17 @@ class Halving:
 
     def __call__(
         self,
-        batch: ReadBatch,
-        work: Callable[[ReadBatch], U],
-        on_host: Callable[[ReadBatch], U],
+        batch: Reads,
+        work: Callable[[Reads], U],
+        on_host: Callable[[Reads], U],
         count: Callable[[str, int], None],
     ) -> list[U]:
         """Return [work(batch)], or the results of smaller and smaller parts of it, in order.
 
         `on_host` takes batches too large for a card that cannot be cut further; `count` counts these, and the cuts.
         """
-        halves = halves_of(batch)
-        if halves is None or self._limit.allows(len(batch)):
+        halves = None if self._limit.allows(len(batch)) else halves_of(batch)
+        if halves is None:
             try:
                 result = work(batch)
             except Exception as error:
@@ -38,6 +41,7 @@ class Halving:
             else:
                 self._limit.fitted()
                 return [result]
+            halves = halves_of(batch)
             if halves is None:
                 count("reads_on_host", len(batch))
                 return [on_host(batch)]
@@ -82,11 +86,12 @@ class Limit:
             self._fitted, self._is_raised = 0, True
 
 
-def halves_of(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
+def halves_of(batch: Reads) -> tuple[ReadBatch, ReadBatch] | None:
     """Return two halves that do not separate mates, or None if there are none."""
-    middle = len(batch) // 2
-    if 0 < middle < len(batch) and batch.segment[middle] == Segment.LAST:
+    reads = parse(batch) if isinstance(batch, RawBatch) else batch
+    middle = len(reads) // 2
+    if 0 < middle < len(reads) and reads.segment[middle] == Segment.LAST:
         middle += 1
-    if not 0 < middle < len(batch):
+    if not 0 < middle < len(reads):
         return None
-    return take(batch, "reads", slice(middle)), take(batch, "reads", slice(middle, None))
+    return take(reads, "reads", slice(middle)), take(reads, "reads", slice(middle, None))

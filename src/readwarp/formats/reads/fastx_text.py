@@ -6,9 +6,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.device.rows import ragged_rows
 from readwarp.formats.common.text import same_bytes
 
 NEWLINE, RETURN, SPACE, TAB, SLASH = b"\n\r \t/"
+SPAN = 64  # letters
 
 
 class Text(NamedTuple):
@@ -26,6 +28,32 @@ def find_line_ends(text: Text, kind: str, records: int) -> ndarray:
     ends = np.empty(lines, np.int64)
     line_ends(letters.view(np.uint64), start, stop, ends)
     return ends
+
+
+class LineEnds(NamedTuple):
+    """Line ends of a text without a beginning or an end in the middle of its memory, by spans of SPAN letters."""
+
+    place: Annotated[ndarray, "int64 [lines]"]
+    offsets: Annotated[ndarray, "int64 [spans + 1] of lines"]
+
+
+@scalar
+def lines_in(span, letters):
+    """Return the number of lines that end in a span."""
+    lines = np.int64(0)
+    for i in range(SPAN * span, min(SPAN * (span + 1), letters.size)):
+        lines += letters[i] == NEWLINE
+    return lines
+
+
+@ragged_rows(LineEnds, lines_in, is_exact=True)
+def list_line_ends(span, at, letters, out):
+    """List where lines end in a span."""
+    for i in range(SPAN * span, min(SPAN * (span + 1), letters.size)):
+        if letters[i] == NEWLINE:
+            out.place[at] = i
+            at += 1
+    return at
 
 
 @scalar

@@ -40,6 +40,11 @@ class Chunk(NamedTuple):
     data: Any  # fastq, fasta: the Text of each file; bam: Templates
     segments: Any = None  # fastq, fasta: uint8 [records], Segment if there is one file
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of the text."""
+        return sum(text.stop - text.start for text in self.data)
+
 
 class FastxRecords(NamedTuple):
     """Places of the parts of each record among the letters."""
@@ -65,6 +70,10 @@ class RawBatch:
     input: ReadInput
     first_template: int  # number of the first pair or single read, from 0
     chunk: Chunk
+
+    def __len__(self) -> int:
+        """Return the number of reads, of FASTQ and FASTA."""
+        return len(self.input.paths) * self.chunk.records
 
     @property
     def templates(self) -> int:
