@@ -97,4 +97,5 @@ def bring_reads(reads: ReadBatch, rows: ndarray) -> ReadBatch:
         tag_offsets=np.zeros(rows.size + 1, np.int64),
         segment=some.segment,
         read_group=some.read_group,
+        failed=np.zeros(rows.size, np.uint8),
     )
