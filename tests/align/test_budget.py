@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.align_oracle import cut_pair, random_bases
+from helpers.batch_samples import fastq
 from helpers.cards import HAS_CARDS
 from helpers.making import write_fasta
 from helpers.seeding import planned as planned_workspace
@@ -44,6 +45,8 @@ from readwarp.finish.signatures import Libraries
 from readwarp.finish.sort import SortSizes, memory_to_hold
 from readwarp.finish.writer import Preparer
 from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
@@ -161,18 +164,22 @@ def test_a_workspace_has_room_for_long_reads(bases):
 
 @pytest.mark.cards
 def test_a_batch_stays_within_its_plan(tmp_path):
-    """Pairs with errors, from seeds to signed records in order; the last mates are not where they should be."""
+    """Pairs with errors, from text to signed records in order; the last mates are not where they should be."""
     rng, genome = np.random.default_rng(3), {"one": random_bases(100_000, 1), "two": random_bases(20_000, 2)}
     reads = [mate for start in range(0, 99_000, 40) for mate in cut_pair(genome["one"], start)]
     reads[-300:] = reads[-300:-150] * 2
     reads = ["".join(base if rng.random() > 0.01 else rng.choice(list("ACGT")) for base in read) for read in reads]
-    batch = steps.make_batch([(str(i // 2), read, None) for i, read in enumerate(reads)], paired=True)
+    paths = tuple(str(tmp_path / f"{mate}.fq") for mate in (1, 2))
+    for mate, path in enumerate(paths):
+        rows = [(f"pair/{number}", read, "F" * len(read)) for number, read in enumerate(reads[mate::2])]
+        Path(path).write_bytes(fastq(rows, "\n"))
+    (batch,) = open_reads([ReadInput(paths)], 1 << 22)
     placed = steps.place(Index.build(write_fasta(tmp_path / "ref.fa", genome)), CARD)
     encoder, preparer = Encoder(placed.host.reference.names, ()), Preparer("coordinate", Libraries.of([]))
-    with planned_workspace(workspace_bytes(batch.bases.size, True)) as workspace:
-        given = AlignParameters(), Metrics(), (encoder, preparer)
+    with planned_workspace(workspace_bytes(sum(map(len, reads)), True)) as workspace:
+        given = AlignParameters(), (metrics := Metrics()), (encoder, preparer)
         made = steps.prepare_batch(batch, placed, InsertModels(insert_sizes(350, 40)), *given)
-    assert made.records >= len(batch)
+    assert made.records >= len(batch) == metrics.counts["parsed_on_card"]
     assert workspace.capacity / 8 < workspace.high_water < workspace.capacity - MIN_ENGINE
 
 

@@ -17,6 +17,7 @@ from readwarp.device import cuda_driver, memory, nvcomp
 from readwarp.device.backend import Backend
 from readwarp.errors import WorkspaceFullError
 from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK
+from readwarp.formats.reads import fastx
 
 pytestmark = pytest.mark.cards
 
@@ -57,6 +58,7 @@ def most_reads(monkeypatch):
 
         monkeypatch.setattr(steps, "make_records", make_records)
         monkeypatch.setattr(steps, "train", train)
+        monkeypatch.setattr(steps, "parse", lambda raw, *_: fastx.parse(raw))
 
     return set_to
 
