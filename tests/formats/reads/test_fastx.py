@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.batch_samples import Read, fastq, read_all, reads_in
+from helpers.fastq_records import IUPAC, after_names, records, titled
 from helpers.processes import environment_with_tests
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.bgzf import BgzfWriter
@@ -22,34 +23,11 @@ from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads, parse
 
-IUPAC = "ACGTURYSWKMBDHVNacgturyswkmbdhvn."
 CODE_LETTERS = {letter: letter.upper().replace("U", "T") for letter in IUPAC}
 
 
 def expected_bases(bases: str) -> str:
     return "".join(CODE_LETTERS[b] if CODE_LETTERS[b] in "ACGT" else "N" for b in bases)
-
-
-names = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12).filter(
-    lambda name: not name.endswith(("/1", "/2")) and not name.startswith("@")
-)
-comments = st.sampled_from(["", " 1:N:0:ACGT", "\tcomment", "/1", "/2 more words"])
-
-
-@st.composite
-def records(draw, name=None):
-    length = draw(st.integers(0, 30))
-    bases = draw(st.text(st.sampled_from(IUPAC), min_size=length, max_size=length))
-    quality = draw(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=length, max_size=length))
-    return draw(names) if name is None else name, bases, quality
-
-
-@st.composite
-def titled(draw, record):
-    """The record with a comment or mate number after its name."""
-    name, bases, quality = record
-    comment = draw(comments)
-    return (name if len(name) < 2 and comment.startswith("/") else name + comment), bases, quality
 
 
 def bgzip(data: bytes) -> bytes:
@@ -111,7 +89,7 @@ def test_neighbours_of_one_name_are_mates(data):
     runs = [len(list(run)) for _, run in groupby(chosen)]
     segments = [segment for length in runs for segment in [1, 2] * (length // 2) + [0] * (length % 2)]
     made = [data.draw(records(name)) for name in chosen]
-    titles = [name + data.draw(comments) for name in chosen]
+    titles = [name + data.draw(after_names) for name in chosen]
     end, size = data.draw(st.sampled_from(["\n", "\r\n"])), data.draw(st.integers(1, 300))
     text = fastq([(title, *row[1:]) for title, row in zip(titles, made, strict=True)], end)
     as_fasta = "".join(f">{title}{end}{row[1]}{end}" for title, row in zip(titles, made, strict=True)).encode()

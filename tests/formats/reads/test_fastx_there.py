@@ -12,8 +12,8 @@ pytest.importorskip("numba_cuda")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.reads.test_fastx import records, titled
 from helpers.batch_samples import fastq
+from helpers.fastq_records import records, titled
 from readwarp.device import memory
 from readwarp.device.rows import is_on_card, to_host
 from readwarp.errors import InputError

@@ -222,9 +222,10 @@ def room_of_places(row, rows, places):
 def list_places(row, at, rows, places, out):
     """List the places of these reads."""
     for place in range(places.offsets[rows[row]], places.offsets[rows[row] + 1]):
-        out.strand[at], out.v[at], out.stop[at] = places.strand[place], places.v[place], places.stop[place]
+        out.strand[at], out.v[at] = places.strand[place], places.v[place]
+        out.stop[at], out.score[at] = places.stop[place], places.score[place]
         out.query_start[at], out.query_stop[at] = places.query_start[place], places.query_stop[place]
-        out.score[at], out.status[at] = places.score[place], places.status[place]
+        out.status[at] = places.status[place]
         at += 1
     return at
 

@@ -68,7 +68,8 @@ def list_reads(row, at, rows, reads, out):
     """List the reads of these rows."""
     read = rows[row]
     (start, stop), (first, last) = spans_of(reads, read)
-    out.length[row], out.segment[row], out.read_group[row] = stop - start, reads.segment[read], reads.read_group[read]
+    out.length[row] = stop - start
+    out.segment[row], out.read_group[row] = reads.segment[read], reads.read_group[read]
     for i in range(start, stop):
         out.letters[at + i - start] = reads.bases[i]
     at += stop - start

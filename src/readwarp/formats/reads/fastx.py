@@ -216,10 +216,12 @@ def fill_reads(r, text, records, stride, given, out, reasons):
 
     stride: first and step; given: segments of the reads, none if they take turns, and the read group.
     """
-    letters, quality, (first, step), (segments, read_group) = text.letters, records.quality[r], stride, given
+    letters, quality = text.letters, records.quality[r]
+    (first, step), (segments, read_group) = stride, given
     read = first + step * r
     out.segment[read] = segments[read] if segments.size else FIRST + (read & 1)
-    out.read_group[read], out.failed[read], out.tag_offsets[read + 1] = read_group, 0, 0
+    out.read_group[read], out.failed[read] = read_group, 0
+    out.tag_offsets[read + 1] = 0
     if read == 0:
         out.tag_offsets[0] = 0
     size, source, to = records.length[r], records.sequence[r], out.read_offsets[read]
