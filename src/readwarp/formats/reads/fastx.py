@@ -90,7 +90,8 @@ def parse_beside(raw: RawBatch, beside: Any, longest: int) -> ReadBatch | None:
     """
     texts, step = raw.chunk.data, len(raw.chunk.data)
     letters = join_beside(beside, [text.letters[text.start : text.stop] for text in texts])
-    number, make, text = step * raw.chunk.records, maker_beside(letters), Text(letters, 0, letters.size)
+    number, make = step * raw.chunk.records, maker_beside(letters)
+    text = Text(letters, 0, letters.size)
     records, reasons = empty(FastxRecords, {"records": number}, make), make(number, np.uint8)
     ends = list_line_ends(-(-letters.size // SPAN), letters).place
     measure_fastq(number, text, ends, (raw.chunk.records * (step - 1), longest), records, reasons)
@@ -167,9 +168,10 @@ def measure_fastq(r, text, ends, rules, out, reasons):
     first, start = 4 * record, text.start if record == 0 else ends[4 * record - 1] + 1
     header, stop = start + 1, line_stop(letters, start, ends[first])
     out.name[r], out.name_length[r], out.comment[r], out.comment_length[r] = name_and_comment(letters, header, stop)
-    bases, plus, quality = ends[first] + 1, ends[first + 1] + 1, ends[first + 2] + 1
-    length = line_stop(letters, bases, ends[first + 1]) - bases
-    out.sequence[r], out.length[r], out.quality[r] = bases, length, quality
+    bases, quality = ends[first] + 1, ends[first + 2] + 1
+    plus, length = ends[first + 1] + 1, line_stop(letters, bases, ends[first + 1]) - bases
+    out.sequence[r], out.length[r] = bases, length
+    out.quality[r] = quality
     reasons[r] = OK
     if letters[start] != AT:
         reasons[r] = NO_NAME_LINE
@@ -224,14 +226,16 @@ def fill_reads(r, text, records, stride, given, out, reasons):
     out.tag_offsets[read + 1] = 0
     if read == 0:
         out.tag_offsets[0] = 0
-    size, source, to = records.length[r], records.sequence[r], out.read_offsets[read]
+    size, to = records.length[r], out.read_offsets[read]
+    source = records.sequence[r]
     bases, qualities = out.bases[to : to + size], out.qualities[to : to + size]
     if quality < 0:
         worst, highest = fill_lines(letters, source, bases, qualities), np.uint8(0)
     else:
         worst = fill_bases(letters[source : source + size], bases)
         highest = fill_qualities(letters[quality : quality + size], qualities)
-    size, source, to = records.name_length[r], records.name[r], out.name_offsets[read]
+    size, to = records.name_length[r], out.name_offsets[read]
+    source = records.name[r]
     is_good = fill_name(letters[source : source + size], out.names[to : to + size])
     if highest > MAX_QUALITY:
         reasons[r] = BAD_QUALITY
