@@ -389,7 +389,6 @@ def count_statuses(statuses: StepStatuses, metrics: Metrics) -> None:
     metrics.count("traced", statuses.extend_trace.size)
     by_step = {"chain": statuses.chain, "extend_score": statuses.extend_score, "extend_trace": statuses.extend_trace}
     for step, status in by_step.items():
-        seen = np.bincount(status, minlength=len(Status))
         for kind in Status:
-            if kind > Status.OK and seen[kind]:
-                metrics.count(f"{step}_{kind.name.lower()}", int(seen[kind]))
+            if kind > Status.OK and (seen := int(np.count_nonzero(status == kind))):
+                metrics.count(f"{step}_{kind.name.lower()}", seen)

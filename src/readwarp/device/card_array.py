@@ -10,10 +10,11 @@ from numpy import ndarray
 class CardArray:
     """Items on a card in C order. Kernels take it like a NumPy array; `owner` holds its memory."""
 
-    __slots__ = ("address", "dtype", "owner", "shape")
+    __slots__ = ("_parameters", "address", "dtype", "owner", "shape")
 
     def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: Any = None) -> None:
         self.address, self.shape, self.dtype, self.owner = address, shape, dtype, owner
+        self._parameters: tuple[int, ...] | None = None
 
     @property
     def ndim(self) -> int:
@@ -34,6 +35,13 @@ class CardArray:
         for length in self.shape[:0:-1]:
             each.append(each[-1] * length)
         return tuple(reversed(each))
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Parameters of a kernel that takes the array, see `launch`; kept, since most arrays go to several."""
+        if self._parameters is None:
+            self._parameters = 0, 0, self.size, self.dtype.itemsize, self.address, *self.shape, *self.strides
+        return self._parameters
 
     def __len__(self) -> int:
         return self.shape[0]

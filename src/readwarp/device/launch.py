@@ -105,7 +105,7 @@ def _flatten(arguments: tuple[Any, ...], kinds: list[Any], values: list[Any]) ->
         kind = type(given)
         if kind is CardArray:
             kinds += given.dtype, len(given.shape)
-            values += 0, 0, given.size, given.dtype.itemsize, given.address, *given.shape, *given.strides
+            values += given.parameters
         elif isinstance(given, tuple):
             kinds += kind, len(given)
             _flatten(given, kinds, values)
