@@ -40,8 +40,8 @@ def count(reads: ReadBatch, aligned: ReadBatch, columns: Columns, longest: int, 
     flag, contig, mate_contig, mapping_quality = columns
     metrics.count("reads", len(reads))
     metrics.count("bases", reads.bases.size)
-    if not is_on_card((aligned.read_offsets,)):
-        metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))
+    lengths = np.empty(0) if is_on_card((aligned.read_offsets,)) else np.diff(aligned.read_offsets)
+    metrics.count("reads_too_long", int(np.count_nonzero(lengths > longest)))
     masks = flagstat_masks(flag, contig != mate_contig, mapping_quality >= SURE)
     for name, counter in COUNTERS.items():
         if counter != "duplicates":  # marked later
