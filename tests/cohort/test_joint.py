@@ -14,8 +14,8 @@ from helpers.jobs import genotype_cohort
 from readwarp.call.records.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.records.genotypes.order import genotype_tables, genotypes_of
 from readwarp.call.records.genotypes.quality import share_of_ways
+from readwarp.call.records.genotypes.spell import trim_end
 from readwarp.cohort.genotype import Genotyped, copies_prior, find_genotypes, find_qualities, ploidy_of
-from readwarp.cohort.records import trim_end
 from readwarp.cohort.sites import GvcfRecord, SiteAlleles, find_sites, lengthen
 from readwarp.config import Resources
 from readwarp.ragged import offsets_of

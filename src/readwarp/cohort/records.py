@@ -12,9 +12,9 @@ from readwarp.call.records.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.records.genotypes.calls import build_calls as build_any_calls
 from readwarp.call.records.genotypes.calls import mark_overlaps
 from readwarp.call.records.genotypes.cohort import Reports, read_information
-from readwarp.call.records.genotypes.emitted import STAR, Emitted, allocate
+from readwarp.call.records.genotypes.emitted import Emitted, allocate
 from readwarp.call.records.genotypes.order import number_of, rows_of, tables_for
-from readwarp.call.records.genotypes.spell import Spelled, count_shared_at_end
+from readwarp.call.records.genotypes.spell import Spelled, trim_end
 from readwarp.cohort.cells import CellEvidence
 from readwarp.cohort.genotype import Genotyped, genotype_in
 from readwarp.cohort.sites import JointSite, SiteAlleles
@@ -200,9 +200,3 @@ def _count_reads(evidence: CellEvidence, site: ndarray) -> tuple[ndarray, ndarra
         np.add.reduceat(np.where(is_own, alt_depth[cell], 0), starts, axis=1),
         np.where(strands.min(axis=(1, 2))[:, None] < 0, -1, strands.sum(axis=1, dtype=np.int64)),
     )
-
-
-def trim_end(alleles: Sequence[str]) -> tuple[str, ...]:
-    """Trim the last bases that all share, as long as each keeps one: longer alleles may be gone."""
-    shared = count_shared_at_end([allele for allele in alleles if allele != STAR])
-    return tuple(allele if allele == STAR else allele[: len(allele) - shared] for allele in alleles)

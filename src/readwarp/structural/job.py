@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
@@ -39,7 +40,7 @@ def write_structural_file(
     reporter: Reporter,
 ) -> tuple[OutputFile, Path | None]:
     """Run `write_structural` on a file of its own; return it, complete but not yet named, and its index's path."""
-    writer = job.make_writer(path, steps.reference, steps.alignments.samples, STRUCTURAL_FIELDS)
+    writer = replace(job, output=path).open_output(steps.reference, steps.alignments.samples, STRUCTURAL_FIELDS)
     try:
         write_structural(steps, targets, writer, gathering, reporter)
         return writer.prepare(), writer.index

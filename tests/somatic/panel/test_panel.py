@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import readwarp
 from helpers.command_samples import run_main
+from readwarp.call.records.genotypes.spell import trim_end
 from readwarp.somatic.panel import CLOSE
-from readwarp.somatic.panel.collect import fit_beta, trim_end
+from readwarp.somatic.panel.collect import fit_beta
 
 HEADER = """##fileformat=VCFv4.2
 ##contig=<ID=b,length=1000,md5=0123456789abcdef0123456789abcdef>
@@ -162,7 +163,7 @@ def test_beta_of_few_reads():
 
 @given(st.text("AC", min_size=1, max_size=4), st.text("AC", min_size=1, max_size=4), st.text("AC", max_size=4))
 def test_trimmed_pairs_are_what_they_were(reference, other, end):
-    short = trim_end(reference + end, other + end)
+    short = trim_end((reference + end, other + end))
     lost = len(reference + end) - len(short[0])
     tail = (reference + end)[len(short[0]) :]
     assert (short[0] + tail, short[1] + tail) == (reference + end, other + end) and lost >= min(len(end), lost)

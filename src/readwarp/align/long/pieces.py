@@ -58,9 +58,7 @@ def parts_of(sequences: PieceSequences, cut: CutChains) -> list[SidePieces]:
 
 def score_pieces(parts: list[SidePieces], number: int, scheme: Scheme) -> Ends:
     """Score all `number` pieces; those in no part get 0."""
-    ends = empty(Ends, {"pairs": number})
-    for column in ends:
-        column[:] = 0
+    ends = empty(Ends, {"pairs": number}, np.zeros)
     for rows, pairs, engine in parts:
         for column, found in zip(ends, engine.score_pairs(pairs, scheme), strict=True):
             column[rows] = found

@@ -110,13 +110,8 @@ class VariantJob:
 
     def open_output(self, reference: Reference, samples: Sequence[str], fields: HeaderFields = FIELDS) -> VariantWriter:
         """Make the writer of the output, which has the header."""
-        return self.make_writer(self.output, reference, samples, fields)
-
-    def make_writer(
-        self, path: Path | None, reference: Reference, samples: Sequence[str], fields: HeaderFields
-    ) -> VariantWriter:
-        """Make the writer, which has the header."""
-        output, longest = None if path is None else str(path), int(np.diff(reference.contig_offsets).max())
+        output = None if self.output is None else str(self.output)
+        longest = int(np.diff(reference.contig_offsets).max())
         return VariantWriter(output, self.header(reference, samples, fields), longest, self.resources.threads)
 
 

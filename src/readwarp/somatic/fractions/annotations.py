@@ -94,9 +94,7 @@ def tally(
     sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records: TalliedAlleles, is_tumour: ndarray
 ) -> AlleleTally:
     """Tally the reads. Medians are over samples with `is_tumour`, bool [samples]."""
-    out = empty(AlleleTally, {"records": records.site.size, "samples": is_tumour.size})
-    for column in out:
-        column[:] = 0
+    out = empty(AlleleTally, {"records": records.site.size, "samples": is_tumour.size}, np.zeros)
     count(sites.allele_offsets, likelihoods, orientation, records, is_tumour, np.empty((2, 3, VALUES), np.int64), out)
     return out
 

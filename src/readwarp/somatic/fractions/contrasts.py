@@ -53,7 +53,8 @@ def contrast(
     """Make contrasts. orientation: uint8 [reads], of their pairs. damage: float64 [alleles, samples, orientations]."""
     number = np.diff(sites.allele_offsets)
     depth = np.zeros((len(sites), samples), np.int64)
-    counts_all = has_reach(sites)
+    differs = np.append(sites.reach != 1.0, False)  # alleles differ in their fragments: reads that fit all count too
+    counts_all = np.logical_or.reduceat(differs, sites.allele_offsets[:-1])
     count_reads(likelihoods, counts_all, depth)
     own = np.repeat(depth, number, axis=0).ravel()
     items = ContrastItems(
@@ -66,11 +67,6 @@ def contrast(
     room = empty(ContrastRoom, {"reads": int(depth.max(initial=0)), "alleles": int(number.max(initial=0))})
     oppose(sites, likelihoods, orientation, damage, (counts_all, depth), room, items, out)
     return items, out
-
-
-def has_reach(sites: Sites) -> ndarray:
-    """Return where alleles differ in the places of fragments, so reads that fit all alike count too (bool [sites])."""
-    return np.logical_or.reduceat(np.append(sites.reach != 1.0, False), sites.allele_offsets[:-1])
 
 
 def nodes_of(depth: ndarray) -> dict[str, ndarray]:

@@ -90,9 +90,7 @@ def count_errors(
     found = list[ndarray]()
     for sample, pileup in enumerate(pileups):
         own = slice(None) if len(pileups) == 1 else order[bounds[sample] : bounds[sample + 1]]
-        piles = empty(Piles, {"positions": window.bases.size})
-        for column in piles:
-            column[:] = 0
+        piles = empty(Piles, {"positions": window.bases.size}, np.zeros)
         chosen = reads if len(pileups) == 1 else take(reads, "reads", own)
         pile_up(chosen, orientation[own], (window.start, window.stop, limits.min_base_quality), piles)
         for column in piles:

@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from readwarp.call.records.genotypes.spell import trim_end
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.formats.common.names import sample_problem
@@ -113,9 +114,9 @@ def shown_in(record: Any, place: tuple[int, int], first: int, path: Path, row: i
     alleles: Sequence[str] = record.alleles or ()
     for sample, own in enumerate(record.samples.values(), first):
         for allele in sorted({allele for allele in own.allele_indices or () if allele}):
-            pair = trim_end(alleles[0].upper(), alleles[allele].upper())
-            if set("".join(pair)) <= set("ACGTN"):
-                yield ShownAllele(*place, *pair, sample, reads_of(own, allele, len(alleles), path, row))
+            reference, other = trim_end((alleles[0].upper(), alleles[allele].upper()))
+            if set(reference + other) <= set("ACGTN"):
+                yield ShownAllele(*place, reference, other, sample, reads_of(own, allele, len(alleles), path, row))
 
 
 def reads_of(sample: Any, allele: int, alleles: int, path: Path, row: int) -> Reads:
@@ -123,13 +124,6 @@ def reads_of(sample: Any, allele: int, alleles: int, path: Path, row: int) -> Re
     if not isinstance(depths, tuple) or len(depths) != alleles or None in depths:
         raise InputError(path, "AD lacks a number for each allele, although GT names one", row)
     return depths[allele], depths[0] + depths[allele]
-
-
-def trim_end(reference: str, other: str) -> tuple[str, str]:
-    """Trim the bases that both end with, except the first."""
-    while min(len(reference), len(other)) > 1 and reference[-1] == other[-1]:
-        reference, other = reference[:-1], other[:-1]
-    return reference, other
 
 
 def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:

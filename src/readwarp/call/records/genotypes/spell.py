@@ -64,11 +64,16 @@ def spell_alleles(sites: Sites, out: ListedRecords, window: Window) -> Spelled:
 
 def trim(position: int, alleles: list[str]) -> tuple[int, list[str]]:
     """Trim the bases that all alleles share at an end, as long as each keeps one."""
-    shared = count_shared_at_end(alleles)
-    alleles = [allele[: len(allele) - shared] for allele in alleles]
+    alleles = list(trim_end(alleles))
     while min(map(len, alleles)) > 1 and len({allele[0] for allele in alleles}) == 1:
         position, alleles = position + 1, [allele[1:] for allele in alleles]
     return position, alleles
+
+
+def trim_end(alleles: Sequence[str]) -> Alleles:
+    """Trim the last bases that all alleles but * share, as long as each keeps one."""
+    shared = count_shared_at_end([allele for allele in alleles if allele != STAR])
+    return tuple(allele if allele == STAR else allele[: len(allele) - shared] for allele in alleles)
 
 
 def count_shared_at_end(alleles: Sequence[str]) -> int:
