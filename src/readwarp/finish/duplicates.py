@@ -18,6 +18,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.compiler.jit import kernel
 from readwarp.config import DuplicateRules
@@ -138,13 +139,8 @@ def mark_singles(records, marks, table):
                 marks[i] = 1
 
 
-@kernel
-def set_flags(records, marks):
+def set_flags(records: Encoded, marks: ndarray) -> int:
     """Set the duplicate flag of the marked records in place; return their number."""
-    data, offsets = records
-    marked = 0
-    for i in range(offsets.size - 1):
-        if marks[i]:
-            data[offsets[i] + SKIP + layout.FLAG + 1] |= flags.DUPLICATE >> 8
-            marked += 1
-    return marked
+    marked = records.offsets[:-1][marks > 0]
+    records.data[marked + SKIP + layout.FLAG + 1] |= flags.DUPLICATE >> 8
+    return marked.size

@@ -30,11 +30,12 @@ from numpy import ndarray
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.finish import signatures
 from readwarp.finish.signatures import COMPANION, EXAMINED, KIND, LEFTMOST, PAIR, SINGLE, word_at
-from readwarp.finish.umi_clusters import Nodes, cluster, mix, number_umis
+from readwarp.finish.umi_clusters import Nodes, cluster, number_umis
 from readwarp.finish.umis import RecordUmis, read_umis, same_letters
 from readwarp.formats.alignments.encoded import Encoded
 from readwarp.formats.alignments.layout import values_at
 from readwarp.ragged import empty, take
+from readwarp.rules.hashes import mix
 
 
 class Molecules(NamedTuple):

@@ -12,6 +12,7 @@ from numpy import ndarray
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.finish.signatures import COMPANION, KIND, word_at
 from readwarp.finish.umis import MINUS, RecordUmis, as_texts, same_letters
+from readwarp.rules.hashes import mix
 
 ACGT = np.frombuffer(b"ACGT", np.uint8)
 
@@ -120,13 +121,6 @@ def join_neighbours(umis, nodes, order, table, seed):
                     seed[other] = s
                     queue[waiting] = other
                     waiting += 1
-
-
-@scalar
-def mix(value):
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
 
 
 @scalar

@@ -137,15 +137,15 @@ class Gathering:
 
     def _split(self, pool: MoleculeRecords, ended: bool = False) -> tuple[MoleculeRecords, tuple[ndarray, ndarray]]:
         """Split off the records of incomplete molecules; return them, the other rows, and each molecule's start."""
-        number = np.empty(len(pool), np.int64)
         if self.by_place:
             order = np.argsort(pool.molecule, kind="stable")
-            reach = np.empty(len(pool), np.int64)
+            number, reach = np.empty((2, len(pool)), np.int64)
             molecules = split_by_place(pool, order, GAP, number, reach)
             is_complete = reach[:molecules] + GAP < self._last
             rank = np.lexsort((_first_of(number, molecules), reach[:molecules]))
         else:
-            molecules = split_by_run(pool.molecule, number)
+            is_new = np.append(True, pool.molecule[1:] != pool.molecule[:-1])[: len(pool)]
+            number, molecules = np.cumsum(is_new) - 1, int(is_new.sum())
             self._check_runs(pool, number, molecules)
             is_complete = np.ones(molecules, bool)
             if molecules and not ended:
@@ -261,14 +261,3 @@ def split_by_place(records, order, gap, number, reach):
         reach[molecules - 1] = max(reach[molecules - 1], records.reach[i])
         number[i] = molecules - 1
     return molecules
-
-
-@kernel
-def split_by_run(molecule, number):
-    """Number the runs of records with one MI: number (int64 [records]). Returns the number of runs."""
-    runs = 0
-    for i in range(molecule.size):
-        if i == 0 or molecule[i - 1] != molecule[i]:
-            runs += 1
-        number[i] = runs - 1
-    return runs

@@ -13,8 +13,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.compiler.jit import kernel
 from readwarp.formats.common.regions import Contigs, read_named_targets
+from readwarp.ragged import offsets_of
 from readwarp.report.counting.depth import Spans, count_depths
 from readwarp.report.counting.windows import CountWindow
 
@@ -61,9 +61,8 @@ class CoverageTally:
     def measure(self, window: CountWindow, depth: ndarray) -> Added:
         """Measure a window. depth: int32 [bases] of the window."""
         chosen, spans = self.within(window)
-        sums, deep = np.empty((2, spans.start.size), np.int64)
-        sum_depths(depth, spans, DEEP, sums, deep)
-        return Added(chosen, sums, deep)
+        sums, deep = offsets_of(depth), offsets_of(depth >= DEEP)
+        return Added(chosen, sums[spans.stop] - sums[spans.start], deep[spans.stop] - deep[spans.start])
 
     def add(self, added: Added) -> None:
         self.sums[added.spans] += added.sums
@@ -128,16 +127,6 @@ class Coverage:
             [(*place, mean) for place, mean in zip(self._bins, means, strict=True)],
             [(*place, mean, share) for place, mean, share in zip(named, target_means, shares, strict=True)],
         )
-
-
-@kernel
-def sum_depths(depth, spans, deep, sums, number):
-    """Sum the depths in each of the spans (Spans), and count those of `deep` or more: sums, number (int64)."""
-    for i in range(spans.start.size):
-        sums[i] = number[i] = 0
-        for j in range(spans.start[i], spans.stop[i]):
-            sums[i] += depth[j]
-            number[i] += depth[j] >= deep
 
 
 def bin_width(length: int) -> int:

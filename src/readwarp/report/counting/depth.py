@@ -127,15 +127,6 @@ def add_unshared(reads, runs, is_shared, first, steps):
 
 
 @kernel
-def sum_up(steps):
-    """Replace the steps by the depth of each base."""
-    depth = np.int32(0)
-    for i in range(steps.size):
-        depth += steps[i]
-        steps[i] = depth
-
-
-@kernel
 def add_runs(runs, first, steps):
     """Add runs (Spans) to steps (int32 [bases + 1]), which begin at the base `first`."""
     for i in range(runs.start.size):
@@ -168,8 +159,7 @@ def depth_of(start: int, stop: int, parts: Sequence[tuple[DepthReads, Spans]]) -
         shared = np.repeat(is_shared, reads.runs)
         name = np.repeat(reads.name[is_shared], reads.runs[is_shared])
         add_runs(Spans(*count_once(name, runs.start[shared], runs.stop[shared])), start, steps)
-    sum_up(steps)
-    return steps[:-1]
+    return np.cumsum(steps[:-1], dtype=np.int32)
 
 
 def count_once(name: ndarray, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:

@@ -17,7 +17,7 @@ from readwarp.formats.common.qualities import PHRED33
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, take
 from readwarp.report.counting.coverage import Coverage, Depth, Measured
-from readwarp.report.counting.depth import DepthReads, DepthWindow, Spans, count_depths, depth_of, spans_of, sum_up
+from readwarp.report.counting.depth import DepthReads, DepthWindow, Spans, count_depths, depth_of, spans_of
 from readwarp.report.counting.gc_bins import BinCounter, Bins, with_reference
 from readwarp.report.counting.letters import ReferenceLetters
 from readwarp.report.counting.records import Letters, count_rows
@@ -119,8 +119,8 @@ class WindowCounter:
             for records in stretch.records:
                 rows.append(count_rows(records, place, self._letters_of(records, stretch.window), tables))
                 spans.append(spans_of(records, place, steps))
-            sum_up(steps)
-            count_depths(steps, Spans(*np.array([[0], [stop - start]])), tables.depths)
+            depth = np.cumsum(steps, dtype=np.int32)
+            count_depths(depth, Spans(*np.array([[0], [stop - start]])), tables.depths)
         return concatenate(rows, "rows"), depth_of(start, stop, spans)
 
     def _letters_of(self, records: RawRecords, window: CountWindow | None) -> Letters:

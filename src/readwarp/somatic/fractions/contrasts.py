@@ -55,7 +55,8 @@ def contrast(
     depth = np.zeros((len(sites), samples), np.int64)
     differs = np.append(sites.reach != 1.0, False)  # alleles differ in their fragments: reads that fit all count too
     counts_all = np.logical_or.reduceat(differs, sites.allele_offsets[:-1])
-    count_reads(likelihoods, counts_all, depth)
+    site = np.repeat(np.arange(len(sites)), np.diff(likelihoods.pair_offsets))
+    np.add.at(depth, (site, likelihoods.sample), counts_all[site] | (likelihoods.allele != NOTHING))
     own = np.repeat(depth, number, axis=0).ravel()
     items = ContrastItems(
         allele=np.repeat(np.arange(sites.deleted.size), samples),
@@ -86,14 +87,6 @@ def angles(number: int) -> ndarray:
     """Return t of the nodes at midpoints, among that many nodes."""
     between = number - 3
     return (np.arange(between) + 0.5) * (math.pi / 2 / between)
-
-
-@kernel
-def count_reads(likelihoods, counts_all, depth):
-    """Add the informative reads to `depth` (int64 [sites, samples])."""
-    for site in range(depth.shape[0]):
-        for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
-            depth[site, likelihoods.sample[pair]] += counts_all[site] or likelihoods.allele[pair] != NOTHING
 
 
 @kernel

@@ -113,15 +113,7 @@ def sum_in_turn(sum_pairs: Pass, work: PairWork) -> PairSums:
 
 def are_enough(sums: ndarray, cells: ndarray, min_per_cell: float) -> ndarray:
     """Return whether each sum is accurate in the precision it was computed in (bool [pairs])."""
-    out = np.empty(sums.size, bool)
-    mark_enough(sums, cells, min_per_cell, out)
-    return out
-
-
-@kernel
-def mark_enough(sums, cells, min_per_cell, out):
-    for k in range(sums.size):
-        out[k] = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
+    return np.asarray(is_enough.py_func(sums, cells, min_per_cell))
 
 
 @kernel

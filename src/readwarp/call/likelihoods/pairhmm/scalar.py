@@ -94,4 +94,4 @@ def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin,
 @scalar
 def is_enough(total, cells, min_per_cell):
     """Return whether a sum is finite, and so large that neither the floor nor the bits rounded off below it matter."""
-    return min_per_cell * cells <= total < math.inf
+    return (min_per_cell * cells <= total) & (total < math.inf)

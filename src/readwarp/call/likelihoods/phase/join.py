@@ -74,8 +74,9 @@ def _repair(pairs: LinkedPairs, laid: PhasedSites) -> None:
     of_set = np.repeat(laid.first, np.diff(pairs.offsets))
     _, read = np.unique(np.stack((of_set, pairs.read)), axis=1, return_inverse=True)
     apart = pairs._replace(read=read.astype(np.int64))
-    total, before, turned = np.zeros((3, read.max(initial=-1) + 1))
-    sum_reads(apart, laid, total)
+    sides = np.repeat(laid.side, np.diff(pairs.offsets))
+    total = np.bincount(read, sides * pairs.odds, read.max(initial=-1) + 1)
+    before, turned = np.zeros((2, total.size))
     for _ in range(ROUNDS):
         if turn_links(apart, laid, total, (before, turned)) + turn_sites(apart, laid, total) == 0:
             break
@@ -143,15 +144,6 @@ def join_sets(pairs, laid, totals, sets):
             add_odds(pairs, k, side[k], (total, within), start)
         site = stop
     return number
-
-
-@kernel
-def sum_reads(pairs, laid, total):
-    """Add up the odds of the reads."""
-    (offsets, read, odds), (side, _) = pairs, laid
-    for site in range(side.size):
-        for pair in range(offsets[site], offsets[site + 1]):
-            total[read[pair]] += side[site] * odds[pair]
 
 
 @kernel
