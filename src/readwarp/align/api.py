@@ -5,22 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from readwarp import config
 from readwarp.align.alternates import find_alternates
 from readwarp.align.inputs import open_inputs
 from readwarp.align.insert_models import InsertSizes
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import parameters_of
-from readwarp.config import (
-    MAX_INTEGER,
-    MAX_PLACES,
-    PRESETS,
-    AlignParameters,
-    PairParameters,
-    RecordParameters,
-    SeedParameters,
-    find_preset,
-)
 from readwarp.config.combinations import check_together
 from readwarp.config.commands import AlignOptions
 from readwarp.config.declare import chosen
@@ -90,10 +81,10 @@ def make_job(
     )
 
 
-def alignment_parameters(options: Mapping[str, Any]) -> AlignParameters:
+def alignment_parameters(options: Mapping[str, Any]) -> config.AlignParameters:
     """Return the parameters for these options of aligning, scoring and trimming. Raises UsageError."""
     check_together("align", options)
-    own = PRESETS[find_preset(options.get("preset") or "standard")].parameters
+    own = config.PRESETS[config.find_preset(options.get("preset") or "standard")].parameters
     return replace(
         own,
         seed=seeds_of(own.seed, options),
@@ -120,22 +111,22 @@ def given_sizes(options: Mapping[str, Any]) -> InsertSizes | None:
     return None if size is None else given(*sizes)
 
 
-def seeds_of(preset: SeedParameters, options: Mapping[str, Any]) -> SeedParameters:
+def seeds_of(preset: config.SeedParameters, options: Mapping[str, Any]) -> config.SeedParameters:
     """Look for other places, however much worse, if all hits are asked for."""
     wants_hits = options.get("all_hits") or options.get("secondary") is not None
-    return replace(preset, margin=MAX_INTEGER) if wants_hits else preset
+    return replace(preset, margin=config.MAX_INTEGER) if wants_hits else preset
 
 
-def records_of(preset: RecordParameters, options: Mapping[str, Any]) -> RecordParameters:
+def records_of(preset: config.RecordParameters, options: Mapping[str, Any]) -> config.RecordParameters:
     """Return the record parameters for these options. Raises UsageError."""
     records = chosen(preset, options)
     if options.get("all_hits"):
-        return replace(records, max_secondary=MAX_PLACES, secondary_ratio=0.0)
+        return replace(records, max_secondary=config.MAX_PLACES, secondary_ratio=0.0)
     return records if options.get("secondary") is None else replace(records, secondary_records=True)
 
 
-def pairs_of(preset: AlignParameters, options: Mapping[str, Any]) -> PairParameters:
+def pairs_of(preset: config.AlignParameters, options: Mapping[str, Any]) -> config.PairParameters:
     """Look at as many places as were asked for and can be found."""
-    wanted = MAX_PLACES if options.get("all_hits") else 1 + (options.get("secondary") or 0)
+    wanted = config.MAX_PLACES if options.get("all_hits") else 1 + (options.get("secondary") or 0)
     most = max(preset.pair.max_candidates, min(wanted, preset.chain.max_chains))
     return replace(chosen(preset.pair, options), max_candidates=most)

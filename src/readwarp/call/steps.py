@@ -31,15 +31,7 @@ from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import split_sites, weigh_substitutions
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods, cpu
-from readwarp.call.likelihoods.phase.links import (
-    Links,
-    Phasing,
-    find_linking,
-    join_links,
-    link_sites,
-    no_links,
-    weigh_gaps,
-)
+from readwarp.call.likelihoods.phase import links
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, find_sides, take_sides
 from readwarp.call.places.bases import Bases, Window
 from readwarp.call.places.ploidy import Ploidies
@@ -92,7 +84,7 @@ class CallSteps:
     with_bands: bool
     platform: Platform
     model: AlleleModel
-    phasing: Phasing | None = None  # phasing of the contig
+    phasing: links.Phasing | None = None  # phasing of the contig
     log_likelihoods: LogLikelihoods = cpu.log_likelihoods  # or by a card
     least_depth: int = 0  # least depth of a base of the consensus genome
     axis: StripBases | None = None  # contig 0, where contigs share a strip; None: contigs are the reference's
@@ -257,27 +249,27 @@ def weigh_regions(
     return regional, likelihoods, phase
 
 
-def link_window(steps: CallSteps, window: Place, max_bases: int | None) -> Links:
+def link_window(steps: CallSteps, window: Place, max_bases: int | None) -> links.Links:
     """Link the sites of a window, to phase its contig. Raises RegionTooDeepError like `call_window`."""
     assert isinstance(window, TargetStretch), "contigs of long reads share no strip"
     p, noted = steps.parameters, list[ndarray]()
-    parts = list[Links]()
+    parts = list[links.Links]()
     reads = read_window(steps, window, DepthLimit(p.max_depth), max_bases)
     if len(reads) == 0:
-        return no_links()
+        return links.no_links()
     piled, _ = pile_up(steps, reads, window)
     reads, around, pileup, copies = piled
     sites = find_sites(pileup, around, p, None, pileups(steps, piled, noted), copies)
-    bases, gaps = find_linking(
+    bases, gaps = links.find_linking(
         take(sites, "sites", counts.lie_within(sites.begin, window)), around, steps.platform.gaps
     )
     depths = Depths(first_place(around.start), np.stack(noted))
-    for some, evidence in ((bases, weigh_substitutions(reads, bases, p)), (gaps, weigh_gaps(reads, gaps))):
+    for some, evidence in ((bases, weigh_substitutions(reads, bases, p)), (gaps, links.weigh_gaps(reads, gaps))):
         own = steps.ploidies.at(some.contig, some.position)
         expected = SitePriors(own, depths)
         calls = genotype_sites(some, silence_absent(evidence, own), around, expected, p)
-        parts.append(link_sites(reads, some, calls, evidence))
-    return join_links(parts)
+        parts.append(links.link_sites(reads, some, calls, evidence))
+    return links.join_links(parts)
 
 
 def pileups(steps: CallSteps, piled: Piled, noted: list[ndarray]) -> Iterator[Pileup]:

@@ -9,14 +9,8 @@ from readwarp.call.records.counts import warn_of_limits
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.windows.resources import open_workers, plan_workers
 from readwarp.call.windows.run import write_windows
-from readwarp.caller.opening import (
-    CallJob,
-    CallState,
-    length_of,
-    open_alignments,
-    open_calling,
-    readers_of,
-)
+from readwarp.caller import opening
+from readwarp.caller.opening import CallJob, CallState
 from readwarp.config.combinations import check_kind
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
@@ -70,7 +64,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         return call_fractions(job, reference, reporter)
     metrics, beside = reporter.metrics, dict[str, Path | None]()
     prepare = partial(reporter.prepare, "call", job.resources.threads)
-    with metrics.time("call"), open_calling(job, reference, metrics, may_fork(), prepare) as calling:
+    with metrics.time("call"), opening.open_calling(job, reference, metrics, may_fork(), prepare) as calling:
         steps, kernels = calling.steps, "call"
         if steps.platform.is_long:
             kernels = "call.long"
@@ -106,8 +100,8 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
     """Call structural variants alone, for --sv-only."""
     metrics = reporter.metrics
     targets = job.find_targets(reference)
-    with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
-        readers, is_short = readers_of(alignments), 0 < length_of(alignments) < job.structural.min_span
+    with metrics.time("call"), opening.open_alignments(job, reference, metrics) as (alignments, ploidies):
+        readers, is_short = opening.readers_of(alignments), 0 < opening.length_of(alignments) < job.structural.min_span
         check_kind("call", has_long_reads(job.parameters.platform, readers), {"sv_only": is_short})
         steps = StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
         reporter.prepare("call.long", job.resources.threads)

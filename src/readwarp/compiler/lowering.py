@@ -8,22 +8,13 @@ hold no references need no cleanup.
 
 from typing import Any
 
-from readwarp.compiler.internals import (
-    Lower,
-    cgutils,
-    fix_index,
-    fix_integer_index,
-    guard,
-    ir,
-    load_item,
-    store_item,
-    types,
-)
+from readwarp.compiler import internals
+from readwarp.compiler.internals import ir, types
 
 PAIR = {"pair_first": 0, "pair_second": 1}  # fields of an iterator's answer
 
 
-class PartLower(Lower):
+class PartLower(internals.Lower):
     """Numba's lowering, except for integer indexing of C-ordered arrays and for variables without references."""
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
@@ -33,7 +24,7 @@ class PartLower(Lower):
         if not self._is_item(array, index):
             return super().lower_getitem(resty, expr, value, index, signature)
         pointer = self._item(array, value, index)
-        item = load_item(self.context, self.builder, array, pointer)
+        item = internals.load_item(self.context, self.builder, array, pointer)
         return self.context.cast(self.builder, item, array.dtype, resty)
 
     def _slice(self, array: Any, value: Any, index: Any) -> Any:
@@ -43,7 +34,7 @@ class PartLower(Lower):
         none = size.type(0)
         bounds = []
         for k in range(2):
-            bound = fix_index(builder, builder.extract_value(self.loadvar(index.name), k), size)
+            bound = internals.fix_index(builder, builder.extract_value(self.loadvar(index.name), k), size)
             bound = builder.select(builder.icmp_signed("<", bound, none), none, bound)
             bounds.append(builder.select(builder.icmp_signed(">", bound, size), size, bound))
         start, stop = bounds
@@ -61,7 +52,7 @@ class PartLower(Lower):
             return super().lower_setitem(target_var, index_var, value_var, signature)
         value = self.context.cast(self.builder, self.loadvar(value_var.name), kind, array.dtype)
         pointer = self._item(array, target_var, index_var)
-        return store_item(self.context, self.builder, array, value, pointer)
+        return internals.store_item(self.context, self.builder, array, value, pointer)
 
     def _is_item(self, array: Any, index: Any) -> bool:
         kinds = self._kinds(index)
@@ -87,7 +78,7 @@ class PartLower(Lower):
             number, size = self.loadvar(index.name), builder.extract_value(shape, axis)
             if isinstance(self.typeof(index.name), types.BaseTuple):
                 number = builder.extract_value(number, axis)
-            number = fix_integer_index(self.context, builder, kind, number, size)
+            number = internals.fix_integer_index(self.context, builder, kind, number, size)
             place = number if place is None else builder.add(builder.mul(place, size), number)
         return builder.gep(model.get(builder, fields, "data"), [place])
 
@@ -104,7 +95,7 @@ class PartLower(Lower):
         """Return whether a variable is `range(stop)` or `range(start, stop)`."""
         if not isinstance(self.typeof(value.name), types.RangeType):
             return False
-        made = guard(self.func_ir.get_definition, value)
+        made = internals.guard(self.func_ir.get_definition, value)
         if not isinstance(made, ir.Expr) or made.op != "call" or made.vararg or len(made.args) > 2:
             return False
         return bool(getattr(self.typeof(made.func.name), "typing_key", None) is range)
@@ -116,7 +107,7 @@ class PartLower(Lower):
         length = builder.sub(stop, start)
         none = length.type(0)
         length = builder.select(builder.icmp_signed(">", length, none), length, none)
-        place, counter = (cgutils.alloca_once_value(builder, number) for number in (start, length))
+        place, counter = (internals.cgutils.alloca_once_value(builder, number) for number in (start, length))
         made = self.context.get_constant_undef(kind)
         for name, value in {"iter": place, "stop": stop, "step": step, "count": counter}.items():
             made = model.set(builder, made, value, name)

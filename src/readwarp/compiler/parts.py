@@ -12,32 +12,17 @@ from typing import Any, ClassVar
 
 from llvmlite import binding
 
-from readwarp.compiler.internals import (
-    AnalysisPass,
-    CompilerBase,
-    CPUCodeLibrary,
-    CPUDispatcher,
-    DefaultPassBuilder,
-    Flags,
-    NativeLowering,
-    NoPythonSupportedFeatureValidation,
-    _FunctionCompiler,
-    cpu_target,
-    dispatcher_registry,
-    ir,
-    register_pass,
-    target_registry,
-    types,
-)
+from readwarp.compiler import internals
+from readwarp.compiler.internals import cpu_target, ir, types
 from readwarp.compiler.lowering import PartLower
 
-CPU = target_registry["cpu"]
+CPU = internals.target_registry["cpu"]
 # The referent of an expression of these kinds belongs to its operands; any other may make a new array.
 LOOKS = {"getattr", "static_getitem", "typed_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
 
 
-@register_pass(mutates_CFG=False, analysis_only=True)
-class LeaveOutCounts(AnalysisPass):
+@internals.register_pass(mutates_CFG=False, analysis_only=True)
+class LeaveOutCounts(internals.AnalysisPass):
     """A pass that drops reference counts in functions that make and return no arrays: the caller's outlive them."""
 
     _name = "readwarp_leave_out_counts"
@@ -89,8 +74,8 @@ def _is_plain(index: types.Type, value: types.Type) -> bool:
     return all(isinstance(part, types.Integer) or (number and isinstance(part, types.SliceType)) for part in parts)
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):
+@internals.register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(internals.NativeLowering):
     _name = "readwarp_lowering"
 
     def __init__(self) -> None:  # abstract in Numba
@@ -101,18 +86,19 @@ class PartLowering(NativeLowering):
         return PartLower
 
 
-class PartCompiler(CompilerBase):
+class PartCompiler(internals.CompilerBase):
     """Numba's own passes, and the one above."""
 
     def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(LeaveOutCounts, NoPythonSupportedFeatureValidation)
-        passes.passes = [(PartLowering if step is NativeLowering else step, text) for step, text in passes.passes]
+        passes = internals.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(LeaveOutCounts, internals.NoPythonSupportedFeatureValidation)
+        lowering = internals.NativeLowering
+        passes.passes = [(PartLowering if step is lowering else step, text) for step, text in passes.passes]
         passes.finalize()
         return [passes]
 
 
-class PartFlags(Flags):
+class PartFlags(internals.Flags):
     """Flags interned by value, since they are compared a hundred thousand times."""
 
     __slots__ = ()
@@ -126,14 +112,14 @@ class PartFlags(Flags):
         return self
 
     @classmethod
-    def of_part(cls, flags: Flags) -> "PartFlags":
+    def of_part(cls, flags: internals.Flags) -> "PartFlags":
         """Return the flags without wrappers for Python and C, and without machine code."""
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
         flags.release_gil = False  # the wrapper does it
         return cls._known.setdefault(str(flags.values()), cls(flags))
 
 
-class PartLibrary(CPUCodeLibrary):
+class PartLibrary(internals.CPUCodeLibrary):
     """The LLVM code of one function as Numba writes it, to be linked into others."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -173,7 +159,7 @@ class PartLibrary(CPUCodeLibrary):
         return self._final_module
 
 
-class _PartFunctionCompiler(_FunctionCompiler):
+class _PartFunctionCompiler(internals._FunctionCompiler):
     def _customize_flags(self, flags: Any) -> PartFlags:
         return PartFlags.of_part(flags)
 
@@ -183,7 +169,7 @@ class _PartFunctionCompiler(_FunctionCompiler):
         return made
 
 
-class LibraryPart(CPUDispatcher):
+class LibraryPart(internals.CPUDispatcher):
     """A function of Numba's own that kernels call."""
 
     def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **_: Any) -> None:
@@ -206,12 +192,12 @@ class KernelPart(LibraryPart):
 @contextmanager
 def parts_of_numba() -> Iterator[None]:
     """Turn Numba's functions compiled in the block into parts. The caller holds the compiler's lock."""
-    before = dispatcher_registry[CPU]
-    dispatcher_registry.update({CPU: LibraryPart})
+    before = internals.dispatcher_registry[CPU]
+    internals.dispatcher_registry.update({CPU: LibraryPart})
     try:
         yield
     finally:
-        dispatcher_registry.update({CPU: before})
+        internals.dispatcher_registry.update({CPU: before})
 
 
 @contextmanager

@@ -5,25 +5,16 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from readwarp.compiler.internals import (
-    BaseFunction,
-    InlineClosureLikes,
-    NopythonRewrites,
-    NRTContext,
-    PostProcessor,
-    VariableLifetime,
-    canonicalize_cfg,
-    ir,
-    types,
-)
+from readwarp.compiler import internals
+from readwarp.compiler.internals import ir, types
 
-_get_call_type: Any = BaseFunction.get_call_type
-_run: Any = PostProcessor.run
-_run_pass: Any = InlineClosureLikes.run_pass
-_run_rewrites: Any = NopythonRewrites.run_pass
+_get_call_type: Any = internals.BaseFunction.get_call_type
+_run: Any = internals.PostProcessor.run
+_run_pass: Any = internals.InlineClosureLikes.run_pass
+_run_rewrites: Any = internals.NopythonRewrites.run_pass
 MAKING = {"binop", "inplace_binop", "unary", "call"}  # expressions that may make an array
 INLINED = {"reduce", "stencil"}  # functions that call others, which Numba inlines
-_signatures: dict[tuple[BaseFunction, tuple[Any, ...]], Any] = {}
+_signatures: dict[tuple[internals.BaseFunction, tuple[Any, ...]], Any] = {}
 
 
 @contextmanager
@@ -54,8 +45,8 @@ def _run_on_demand(self: Any, emit_dels: bool = False, extend_lifetimes: bool = 
     if self.func_ir.is_generator:
         _run(self, emit_dels, extend_lifetimes)
         return
-    self.func_ir.blocks = canonicalize_cfg(self.func_ir.blocks)
-    self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+    self.func_ir.blocks = internals.canonicalize_cfg(self.func_ir.blocks)
+    self.func_ir.variable_lifetime = internals.VariableLifetime(self.func_ir.blocks)
     self.func_ir.generator_info = None
     if emit_dels and getattr(self.func_ir, "ends_of_variables_matter", True):  # see `parts.LeaveOutCounts`
         self._insert_var_dels(extend_lifetimes=extend_lifetimes)
@@ -94,9 +85,9 @@ def _get_counted_meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[tu
 
 
 SHORTCUTS = (
-    (BaseFunction, "get_call_type", _recall_call_type),
-    (PostProcessor, "run", _run_on_demand),
-    (InlineClosureLikes, "run_pass", _inline_closures),
-    (NopythonRewrites, "run_pass", _rewrite),
-    (NRTContext, "get_meminfos", _get_counted_meminfos),
+    (internals.BaseFunction, "get_call_type", _recall_call_type),
+    (internals.PostProcessor, "run", _run_on_demand),
+    (internals.InlineClosureLikes, "run_pass", _inline_closures),
+    (internals.NopythonRewrites, "run_pass", _rewrite),
+    (internals.NRTContext, "get_meminfos", _get_counted_meminfos),
 )

@@ -18,17 +18,10 @@ from readwarp.call.records.genotypes.filters import FILTERS
 from readwarp.config import CallParameters, Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
+from readwarp.formats.variants import vcf
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
-from readwarp.formats.variants.vcf import (
-    COUNT_FIELDS,
-    GENOTYPE_FIELDS,
-    Declared,
-    Header,
-    VariantWriter,
-    check_contigs,
-    kind_of,
-)
+from readwarp.formats.variants.vcf import Header, VariantWriter
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -42,13 +35,13 @@ logger = logging.getLogger("readwarp")
 class HeaderFields(NamedTuple):
     """Declarations in the header of an output."""
 
-    information: Sequence[Declared]
-    genotypes: Sequence[Declared]
+    information: Sequence[vcf.Declared]
+    genotypes: Sequence[vcf.Declared]
     extra: Sequence[str] = ()  # other lines
     filters: Sequence[Filter] = FILTERS
 
 
-FIELDS = HeaderFields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
+FIELDS = HeaderFields((*vcf.COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), vcf.GENOTYPE_FIELDS)
 GENOMIC_FIELDS = HeaderFields(
     (*ANNOTATIONS, limits.FIELD, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS)
 )
@@ -78,7 +71,7 @@ class VariantJob:
     def find_targets(self, reference: Reference) -> list[Target]:
         """Return the parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
-        check_contigs(self.reference, (reference.names[target.contig] for target in found))
+        vcf.check_contigs(self.reference, (reference.names[target.contig] for target in found))
         if not found:
             if self.places.excluded:
                 logger.warning("--exclude-regions covers all targets: nothing is called")
@@ -90,7 +83,7 @@ class VariantJob:
         """Check the inputs, check and lock the output, do the work, and log the result. Raises ReadwarpError."""
         check_output(self.output, self.force, inputs)
         check_inputs(inputs)
-        kind_of(None if self.output is None else str(self.output))
+        vcf.kind_of(None if self.output is None else str(self.output))
         with locked(*self.outputs):
             reporter.prepare(self.name, self.resources.threads)
             with reporter.metrics.time("read_reference"):

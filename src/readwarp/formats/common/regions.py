@@ -7,16 +7,8 @@ from typing import NamedTuple
 
 from readwarp.config.options import Region
 from readwarp.errors import InputError
+from readwarp.formats.common import intervals
 from readwarp.formats.common.contig_names import explain_absent
-from readwarp.formats.common.intervals import (
-    PICARD,
-    REGIONS,
-    kind_of,
-    read_contigs,
-    read_intervals,
-    read_regions,
-    read_text,
-)
 
 NUMBER = r"[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+"
 SPAN = re.compile(rf"(?:{NUMBER})(?:-(?:{NUMBER})?)?")
@@ -105,11 +97,11 @@ def read_named_targets(given: str, contigs: Contigs) -> list[tuple[Target, str]]
     path = Path(given)
     if not path.exists():
         return [(target, "") for target in _locate_text(given, contigs)]
-    kind = kind_of(path, read_text(path))
-    if kind == REGIONS:
-        lines = read_regions(path)
+    kind = intervals.kind_of(path, intervals.read_text(path))
+    if kind == intervals.REGIONS:
+        lines = intervals.read_regions(path)
         return [(target, "") for line, text in lines for target in _locate_line(path, line, text, contigs)]
-    if kind == PICARD:
+    if kind == intervals.PICARD:
         _check_contigs(path, contigs)
     found = ((target, _name_of(columns)) for _, target, columns in read_target_lines(path, contigs))
     return [(target, name) for target, name in found if target.start < target.stop]
@@ -137,7 +129,7 @@ def _locate_line(path: Path, line: int, text: str, contigs: Contigs) -> list[Tar
 
 def _check_contigs(path: Path, contigs: Contigs) -> None:
     """Raise InputError if a contig in an interval list's header differs in length from the reference's."""
-    for line, name, length in read_contigs(path):
+    for line, name, length in intervals.read_contigs(path):
         if name in contigs.numbers and length != (own := contigs.lengths[contigs.numbers[name]]):
             raise InputError(path, f"its contig {name!r} has {length} bases, in the reference {own}", line)
 
@@ -145,7 +137,7 @@ def _check_contigs(path: Path, contigs: Contigs) -> None:
 def read_target_lines(path: Path, contigs: Contigs) -> Iterator[tuple[int, Target, list[str]]]:
     """Yield line number, interval and other columns of each line of a BED file or interval list. Raises InputError."""
     numbers, lengths = contigs.numbers, contigs.lengths
-    for line, name, start, stop, rest in read_intervals(path):
+    for line, name, start, stop, rest in intervals.read_intervals(path):
         if name not in numbers:
             raise InputError(path, explain_absent(name, numbers, "intervals"), line)
         contig = numbers[name]

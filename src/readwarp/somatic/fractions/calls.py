@@ -15,31 +15,10 @@ from readwarp.config import CallParameters, FractionParameters
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
-from readwarp.somatic.fractions import EMIT
-from readwarp.somatic.fractions.annotations import (
-    OTHER,
-    AlleleTally,
-    TalliedAlleles,
-    describe,
-    describe_samples,
-    orientations_of,
-    tally,
-)
+from readwarp.somatic.fractions import EMIT, annotations, products
 from readwarp.somatic.fractions.contrasts import contrast
 from readwarp.somatic.fractions.events import link_records
 from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
-from readwarp.somatic.fractions.products import (
-    FractionEvidence,
-    Odds,
-    PopulationAlleles,
-    SomaticPriors,
-    likelihoods_at,
-    log_likelihoods,
-    multiply,
-    weigh_alleles,
-    weigh_foreign,
-    weigh_products,
-)
 from readwarp.somatic.noise.fit import AlleleNoise, Noise, noise_of
 
 TINY = 1e-9  # rounding error of a share
@@ -65,9 +44,9 @@ class WeighedAlleles(NamedTuple):
     """Alleles weighed by the reads of each sample."""
 
     share: ndarray  # [alleles, samples]
-    evidence: FractionEvidence  # [alleles, samples]
+    evidence: products.FractionEvidence  # [alleles, samples]
     tumour_share: ndarray  # largest in any sample but the normal, [alleles]
-    odds: Odds  # [alleles]
+    odds: products.Odds  # [alleles]
 
 
 def call_alleles(
@@ -75,21 +54,21 @@ def call_alleles(
     compared: tuple[Likelihoods, Phase | None],
     reads: AlignedReads,
     window: Window,
-    known: PopulationAlleles,
+    known: products.PopulationAlleles,
     setting: Setting,
 ) -> Calls:
     """Call alleles. compared: with the Phase of sites in regions. `window`: the reference around the sites."""
     likelihoods, phase = compared
-    orientation, frequency = orientations_of(reads), known.frequency
+    orientation, frequency = annotations.orientations_of(reads), known.frequency
     noise = noise_of(sites, window, setting.noise)
     weighed = weigh(sites, likelihoods, orientation, noise, frequency, setting)
     shown = np.max(weighed.evidence.shown, axis=1, where=~setting.is_normal, initial=0.0)
     records = choose_records(sites, shown)
-    counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
+    counts = annotations.tally(sites, likelihoods, orientation, records, ~setting.is_normal)
     rows = records.allele
-    odds = Odds(*(column[rows] for column in weighed.odds))
-    own = PopulationAlleles(frequency[rows], known.in_panel[rows])
-    information = describe(odds, own, counts, ~setting.is_normal)
+    odds = products.Odds(*(column[rows] for column in weighed.odds))
+    own = products.PopulationAlleles(frequency[rows], known.in_panel[rows])
+    information = annotations.describe(odds, own, counts, ~setting.is_normal)
     is_shown = shown[rows] >= EMIT
     siblings = is_shown * (np.bincount(records.site[is_shown], minlength=len(sites)) - 1)[records.site]
     facts = FractionFacts(
@@ -102,7 +81,7 @@ def call_alleles(
         setting.parameters,
         setting.fractions,
     )
-    evidence = FractionEvidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
+    evidence = products.FractionEvidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
     spelled = spell_alleles(sites, list_records(sites, records), window)
     linked = link_records(sites, likelihoods, phase.region, records) if phase else np.full(rows.size, -1)
     event = np.where(linked < 0, -1, spelled.position[linked])
@@ -123,30 +102,34 @@ def weigh(
     """Weigh alleles. orientation: see `contrast`. frequency: see `SomaticPriors`."""
     shape = sites.deleted.size, setting.is_normal.size
     items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
-    products = multiply(contrasts)
+    powers = products.multiply(contrasts)
     rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.shape, (shape[0], 1))
-    flat, share = weigh_products(contrasts, products, rates), items.share.reshape(shape)
+    flat, share = products.weigh_products(contrasts, powers, rates), items.share.reshape(shape)
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
 
     def at(fraction: ndarray) -> ndarray:
         """Return log10 L of each allele in each sample, at fractions of the same shape."""
         wanted = np.broadcast_to(fraction, shape).ravel()
-        return likelihoods_at(wanted, contrasts, log_likelihoods(products)).reshape(shape)
+        return products.likelihoods_at(wanted, contrasts, products.log_likelihoods(powers)).reshape(shape)
 
-    evidence = FractionEvidence(*(column.reshape(shape) for column in flat))
+    evidence = products.FractionEvidence(*(column.reshape(shape) for column in flat))
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
-    expected = SomaticPriors(noise.variants, is_indel, frequency)
+    expected = products.SomaticPriors(noise.variants, is_indel, frequency)
     at_tumour = at(tumour_share[:, None]) if setting.is_normal.any() else evidence.none
-    odds = weigh_alleles(evidence, at_tumour, expected, setting.is_normal, setting.fractions)
+    odds = products.weigh_alleles(evidence, at_tumour, expected, setting.is_normal, setting.fractions)
     if not np.isnan(setting.contamination[~setting.is_normal]).all():
         foreign = np.nan_to_num(setting.contamination)
-        came = weigh_foreign(evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions)
+        came = products.weigh_foreign(
+            evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions
+        )
         odds = odds._replace(foreign=came)
     share, evidence = of_molecules(sites, share, evidence)
     return WeighedAlleles(share, evidence, np.max(share, axis=1, where=~setting.is_normal, initial=0.0), odds)
 
 
-def of_molecules(sites: Sites, share: ndarray, evidence: FractionEvidence) -> tuple[ndarray, FractionEvidence]:
+def of_molecules(
+    sites: Sites, share: ndarray, evidence: products.FractionEvidence
+) -> tuple[ndarray, products.FractionEvidence]:
     """Convert shares and bounds from fragments to molecules: an allele of greater reach has more fragments."""
     own, number = 1.0 / sites.reach[:, None], np.diff(sites.allele_offsets)
     rest, others = (
@@ -160,27 +143,27 @@ def of_molecules(sites: Sites, share: ndarray, evidence: FractionEvidence) -> tu
     return turn(share), evidence._replace(low=turn(evidence.low), high=turn(evidence.high))
 
 
-def share_of_damage(damage: ndarray, counts: AlleleTally, is_tumour: ndarray) -> ndarray:
+def share_of_damage(damage: ndarray, counts: annotations.AlleleTally, is_tumour: ndarray) -> ndarray:
     """Return the ALT reads that damage is expected to make, over those observed (float64 [records]).
 
     damage: float64 [records, samples, orientations].
     """
     reads = counts.orientations.sum(axis=2)  # [records, samples, orientations]
     expected = (damage * reads)[:, is_tumour].sum(axis=(1, 2))
-    return np.asarray(expected / np.maximum(1, counts.reads[:, is_tumour, OTHER].sum(axis=1)))
+    return np.asarray(expected / np.maximum(1, counts.reads[:, is_tumour, annotations.OTHER].sum(axis=1)))
 
 
-def choose_records(sites: Sites, shown: ndarray) -> TalliedAlleles:
+def choose_records(sites: Sites, shown: ndarray) -> annotations.TalliedAlleles:
     """Choose the alleles that some molecules have, and forced ones. shown: their LOD (float64 [alleles])."""
     is_other = np.ones(sites.deleted.size, bool)
     is_other[sites.allele_offsets[:-1]] = False
     alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
     is_other[alone[sites.inserted[sites.inserted_offsets[alone]] >= MISSING_BASE]] = False
     rows = np.flatnonzero(is_other & ((shown >= EMIT) | sites.is_forced))
-    return TalliedAlleles(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
+    return annotations.TalliedAlleles(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
 
 
-def list_records(sites: Sites, records: TalliedAlleles) -> ListedRecords:
+def list_records(sites: Sites, records: annotations.TalliedAlleles) -> ListedRecords:
     """List REF and ALT of each record."""
     both, number = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel(), records.site.size
     return ListedRecords(records.site, np.arange(0, 2 * number + 1, 2), both, sites.is_indel[records.site])
@@ -188,8 +171,8 @@ def list_records(sites: Sites, records: TalliedAlleles) -> ListedRecords:
 
 def build(
     spelled: Spelled,
-    counts: AlleleTally,
-    shown: tuple[FractionEvidence, ndarray, ndarray],
+    counts: annotations.AlleleTally,
+    shown: tuple[products.FractionEvidence, ndarray, ndarray],
     is_normal: ndarray,
     information: dict[str, ndarray],
     filters: list[tuple[str, ...]],
@@ -216,7 +199,7 @@ def build(
         independent=counts.independent.reshape(number, samples, 4),
         squares=counts.squares,
         phase_name=[("",) * samples] * number,
-        of_samples=describe_samples(np.where(counts.depth > 0, share, np.nan), evidence, counts),
+        of_samples=annotations.describe_samples(np.where(counts.depth > 0, share, np.nan), evidence, counts),
     )
 
 

@@ -15,18 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.likelihoods.pairhmm import ReadRows, cpu
-from readwarp.call.likelihoods.pairhmm.pairs import (
-    PairSums,
-    PairTraits,
-    PairWork,
-    Pass,
-    are_enough,
-    items_of,
-    log_probabilities,
-    solve,
-    sum_in_turn,
-)
+from readwarp.call.likelihoods.pairhmm import ReadRows, cpu, pairs
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32
 from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 
@@ -55,15 +44,15 @@ def log_likelihoods_by(
 ) -> tuple[ndarray, ndarray]:
     """Compute log10 P of pairs; see the step's contract. sum_given: a card's function; the host adds sums it lacks."""
     sequences = reads, haplotypes, haplotype_offsets
-    items = items_of(*sequences)
+    items = pairs.items_of(*sequences)
 
-    def engine(work: PairWork) -> PairSums:
+    def engine(work: pairs.PairWork) -> pairs.PairSums:
         return add_missing(sum_given(pack(sequences, items, work)), work, partial(cpu.sum_pairs, *sequences))
 
-    return solve(items, pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))
+    return pairs.solve(items, pair_read, pair_haplotype, engine, partial(pairs.log_probabilities, *sequences))
 
 
-def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: PairTraits, work: PairWork) -> Given:
+def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: pairs.PairTraits, work: pairs.PairWork) -> Given:
     """Pack each sequence that occurs, once."""
     reads, haplotypes, haplotype_offsets = sequences
     used_reads, row = np.unique(work.read, return_inverse=True)
@@ -73,7 +62,9 @@ def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: PairTraits, work: 
     return Given(packed, haplotypes[ranges(haplotype_offsets, used)], places, work.is_narrow)
 
 
-def find_places(items: PairTraits, work: PairWork, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
+def find_places(
+    items: pairs.PairTraits, work: pairs.PairWork, read_starts: ndarray, haplotype_starts: ndarray
+) -> ndarray:
     """Return Given.places."""
     return np.stack(
         (read_starts, items.lengths[work.read], haplotype_starts, items.sizes[work.haplotype]), axis=1, dtype=np.int64
@@ -95,19 +86,19 @@ def join(several: Sequence[Given]) -> Given:
     )
 
 
-def add_missing(found: ndarray, work: PairWork, sum_on_host: Pass) -> PairSums:
+def add_missing(found: ndarray, work: pairs.PairWork, sum_on_host: pairs.Pass) -> pairs.PairSums:
     """Return the sums of pairs, by `sum_on_host` where the card has none. found: the result of a SumGiven."""
     is_missing = np.isnan(found)
     is_wide, value = np.signbit(found) | ~work.is_narrow, np.abs(found)
-    small = ~is_wide & ~is_missing & ~are_enough(value, work.cells, FLOAT32.min_per_cell)
+    small = ~is_wide & ~is_missing & ~pairs.are_enough(value, work.cells, FLOAT32.min_per_cell)
     on_host = small | is_missing
     is_wide |= small
     left = np.flatnonzero(on_host)
     if left.size:
         rest = take(work, "pairs", left)
-        sums = sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & is_missing[left]))
+        sums = pairs.sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & is_missing[left]))
         value[left], is_wide[left] = sums.value, sums.is_wide
-    return PairSums(value, is_wide, on_host)
+    return pairs.PairSums(value, is_wide, on_host)
 
 
 class RequestedPairs(NamedTuple):
