@@ -110,10 +110,11 @@ explain_names(Record, NAMES_ELSEWHERE, "to_pysam() gives records of pysam")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Records(Sequence[Record]):
+class Records(tables.Tabular, Sequence[Record]):
     """Alignments of reads: the primary (or unmapped) record of each, then other ones; mates are neighbours.
 
-    A sequence of `Record`; slices and arrays of indices or bools give `Records`.
+    A sequence of `Record`; slices and arrays of indices or bools give `Records`. Tables have a row per record and a
+    column per tag.
 
         records[0].cigar, [record for record in records if record.mapping_quality >= 20]
         records.to_pysam(), records.to_pandas(), records.to_arrow()
@@ -171,18 +172,6 @@ class Records(Sequence[Record]):
             self._write(path, Finish(), None, None)
             with pysam.AlignmentFile(path, check_sq=False) as file:
                 return list(file)
-
-    def to_arrow(self) -> Any:
-        """Return a pyarrow.Table with a row per record and a column per tag. Raises MissingLibraryError."""
-        return tables.to_arrow(self._columns())
-
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with a row per record and a column per tag. Raises MissingLibraryError."""
-        return tables.to_pandas(self._columns())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export to Arrow: pyarrow.table(records)."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(
         self,

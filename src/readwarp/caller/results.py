@@ -80,13 +80,14 @@ COLUMNS: tuple[tuple[str, str, Callable[[Variant, str, Genotype], Any]], ...] = 
 explain_names(Variant, NAMES_ELSEWHERE, "Variants.to_pysam() gives records of pysam")
 
 
-class Variants(Iterator[Variant]):
+class Variants(tables.Tabular, Iterator[Variant]):
     """Variants sorted by position, as they are found: an iterator, which can be consumed once, like a file.
 
         for variant in variants: ...
         list(variants), variants.to_pandas(), variants.to_arrow(), variants.to_pysam(), variants.write("out.vcf.gz")
 
-    Each consumes the rest of the calls, so a second one would find nothing: it raises UsageError.
+    Each consumes the rest of the calls, so a second one would find nothing: it raises UsageError. Tables have a row for
+    each variant and sample.
     """
 
     def __init__(
@@ -133,20 +134,6 @@ class Variants(Iterator[Variant]):
             file.seek(0)
             with quiet_htslib(), pysam.VariantFile(file) as records:
                 return list(records)
-
-    def to_arrow(self) -> Any:
-        """Return a pyarrow.Table with a row for each variant and sample. Raises MissingLibraryError."""
-        tables.library("pyarrow", tables.ARROW_TABLES)
-        return tables.to_arrow(self._columns())
-
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with a row for each variant and sample. Raises MissingLibraryError."""
-        tables.library("pandas", tables.DATA_FRAMES)
-        return tables.to_pandas(self._columns())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export Arrow's interface: pyarrow.table(variants), polars.DataFrame(variants)."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(self, output: AnyPath, *, force: bool = False) -> Path:
         """Write all variants to a .vcf, .vcf.gz or .bcf file, with its index, and return its path.

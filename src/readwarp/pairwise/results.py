@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Alignments:
+class Alignments(tables.Tabular):
     """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
 
     Arrays are NumPy's or, on a card, have the CUDA Array Interface. Iteration and indices give each pair
@@ -70,14 +70,6 @@ class Alignments:
         start, end = on_host(self.cigar_offsets[pair : pair + 2], "cigar_offsets").tolist()
         runs = on_host(self.cigar[start:end], "cigar")
         return "".join(f"{int(run) >> 4}{LETTERS[int(run) & 15]}" for run in runs)
-
-    def to_arrow(self) -> Any:
-        """Return a pyarrow.Table. Raises MissingLibraryError."""
-        return tables.to_arrow(self._columns())
-
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame. Raises MissingLibraryError."""
-        return tables.to_pandas(self._columns())
 
     def _columns(self) -> list[tables.Column]:
         """Return the columns, without those that need a missing traceback."""

@@ -11,7 +11,6 @@ TEXTS, INTEGERS, REALS = "texts", "integers", "reals"  # a list in each row
 KINDS: dict[type, str] = {str: TEXT, bool: INTEGER, int: INTEGER, float: REAL}
 LISTS = {TEXT: TEXTS, INTEGER: INTEGERS, REAL: REALS}
 ARROW = {TEXT: "string", INTEGER: "int64", REAL: "float64"}
-ARROW_TABLES, DATA_FRAMES = "Arrow tables", "data frames"
 PANDAS = {TEXT: "string", REAL: "float64"}  # integers are Int64 if some are unknown; lists are objects
 
 
@@ -30,24 +29,36 @@ def kind_of(values: Sequence[Any]) -> str:
     return REAL if kinds == {INTEGER, REAL} else next(iter(kinds), TEXT)
 
 
-def to_arrow(columns: Sequence[Column]) -> Any:
-    """Return a pyarrow.Table, which Polars, DuckDB and others accept. Raises MissingLibraryError."""
-    arrow = library("pyarrow", ARROW_TABLES)
-    types = {kind: getattr(arrow, name)() for kind, name in ARROW.items()}
-    types |= {LISTS[kind]: arrow.list_(type_) for kind, type_ in types.items()}
-    return arrow.table({column.name: arrow.array(column.values, types[column.kind]) for column in columns})
+class Tabular:
+    """Results that are also tables. The columns are made once the library is known to be there."""
 
+    __slots__ = ()
 
-def to_pandas(columns: Sequence[Column]) -> Any:
-    """Return a pandas.DataFrame. Raises MissingLibraryError."""
-    pandas = library("pandas", DATA_FRAMES)
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table, which Polars, DuckDB and others accept. Raises MissingLibraryError."""
+        arrow = library("pyarrow", "Arrow tables")
+        types = {kind: getattr(arrow, name)() for kind, name in ARROW.items()}
+        types |= {LISTS[kind]: arrow.list_(type_) for kind, type_ in types.items()}
+        return arrow.table({name: arrow.array(values, types[kind]) for name, kind, values in self._columns()})
 
-    def dtype(column: Column) -> str:
-        if column.kind == INTEGER:
-            return "Int64" if None in column.values else "int64"
-        return PANDAS.get(column.kind, "object")
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame. Raises MissingLibraryError."""
+        pandas = library("pandas", "data frames")
 
-    return pandas.DataFrame({column.name: pandas.Series(column.values, dtype=dtype(column)) for column in columns})
+        def dtype(column: Column) -> str:
+            if column.kind == INTEGER:
+                return "Int64" if None in column.values else "int64"
+            return PANDAS.get(column.kind, "object")
+
+        columns = self._columns()
+        return pandas.DataFrame({column.name: pandas.Series(column.values, dtype=dtype(column)) for column in columns})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export Arrow's interface: pyarrow.table(results), polars.DataFrame(results)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _columns(self) -> Sequence[Column]:
+        raise NotImplementedError
 
 
 def library(name: str, purpose: str) -> Any:
