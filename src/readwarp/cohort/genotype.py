@@ -252,8 +252,7 @@ def find_genotypes(alleles, tables, out):
                     others[a] = total[a] - own[i, a] if turn and not out.has_prior[s, i] else 0.0
                 genotypes = tables.alleles[rows_of(tables, p, n)]
                 weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
-                for a in range(n):
-                    own[i, a] = 0.0
+                own[i, :n] = 0.0
                 for g in range(genotypes.shape[0]):
                     for copy in range(p):
                         own[i, genotypes[g, copy]] += weights[g]

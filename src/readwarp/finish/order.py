@@ -180,6 +180,5 @@ def sort_by_name(records, skip, order, other):
                 else:
                     other[out] = order[i]
                     i += 1
-        for i in range(n):
-            order[i] = other[i]
+        order[:] = other
         width *= 2

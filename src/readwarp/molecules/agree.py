@@ -10,7 +10,7 @@ from readwarp.config import ConsensusParameters
 from readwarp.formats.common.reads import Segment
 from readwarp.molecules.reads import MoleculeReads
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
+from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, push_run, run_of
 from readwarp.rules.flags import REVERSE, UNMAPPED
 from readwarp.rules.hashes import spread
 
@@ -96,11 +96,7 @@ def put_shape(reads, i, out):
         if length == 0:
             continue
         kind = np.int64(MATCH) if is_aligned_or_clipped(operation) else operation
-        if number and out[number - 1] & 15 == kind:
-            out[number - 1] += np.uint32(length << 4)
-        else:
-            out[number] = length << 4 | kind
-            number += 1
+        number = push_run(out, 0, number, kind, length)
     return number
 
 

@@ -26,6 +26,16 @@ def run_of(code):
 
 
 @scalar
+def push_run(cigar, begin, used, operation, length):
+    """Add a run to operations cigar[begin:used], or lengthen the last one; return where they end now."""
+    if used > begin and cigar[used - 1] & 15 == operation:
+        cigar[used - 1] += np.uint32(length << 4)
+        return used
+    cigar[used] = np.uint32(length << 4 | operation)
+    return used + 1
+
+
+@scalar
 def rounded_share(part, whole):
     """Return part / whole in units of 1 / SHARES, rounded as C prints the double; 0 if whole is 0.
 
@@ -59,6 +69,17 @@ def find_base(cigar, start, stop, position, first, target):
             return (q + target - p if on_read else q - 1), operation
         p, q = p + on_reference, q + on_read
     return np.int64(-1), np.int64(-1)
+
+
+@scalar
+def hard_clips(cigar, start, stop):
+    """Return the bases that operations cigar[start:stop] clip hard at the start and the end."""
+    leading = trailing = np.int64(0)
+    if stop > start and cigar[start] & 15 == HARD_CLIP:
+        leading = np.int64(cigar[start] >> 4)
+    if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
+        trailing = np.int64(cigar[stop - 1] >> 4)
+    return leading, trailing
 
 
 @scalar

@@ -9,16 +9,17 @@ from readwarp.align.batches import Extensions, LongChains
 from readwarp.align.extend.steps import costs_of
 from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import AlignedSpans, CigarRuns, clip_ends, score_runs
-from readwarp.align.long.cut import CutChains, LaidAlignments, cut_chains, lay
+from readwarp.align.long.cut import PIECE, CutChains, LaidAlignments, cut_chains, lay
 from readwarp.align.long.ends.scalar import Corners, Ended
-from readwarp.align.long.gaps import GapCosts, unite_gaps
-from readwarp.align.long.join import join_runs, put_left
+from readwarp.align.long.gaps import GapCosts, put_left, unite_gaps
 from readwarp.align.long.pieces import PieceSequences, parts_of, score_pieces, trace_pieces
 from readwarp.align.places import Genome
+from readwarp.compiler.jit import kernel
 from readwarp.config import LongExtendParameters, Scoring
 from readwarp.pairwise.pairs import Costs, Scheme, Traces
 from readwarp.pairwise.scalar import GLOBAL
 from readwarp.ragged import empty
+from readwarp.rules.cigar import push_run
 
 ENDS = "readwarp.align.long.ends"
 
@@ -111,3 +112,24 @@ def join(
         cigar_offsets=runs.offsets,
         status=np.zeros(number, np.uint8),
     )
+
+
+@kernel
+def join_runs(parts, cigar, offsets):
+    """Join the end before each chain, its runs and pieces, and the end after it to one CIGAR."""
+    (run_offsets, runs), (trace_offsets, traces), (end_offsets, ends) = parts
+    row = np.int64(0)
+    for chain in range(offsets.size - 1):
+        first = row
+        for i in range(end_offsets[2 * chain], end_offsets[2 * chain + 1]):
+            row = push_run(cigar, first, row, ends[i] & 15, ends[i] >> 4)
+        for i in range(run_offsets[chain], run_offsets[chain + 1]):
+            if runs[i] & 15 == PIECE:
+                piece = np.int64(runs[i] >> 4)
+                for j in range(trace_offsets[piece], trace_offsets[piece + 1]):
+                    row = push_run(cigar, first, row, traces[j] & 15, traces[j] >> 4)
+            else:
+                row = push_run(cigar, first, row, runs[i] & 15, runs[i] >> 4)
+        for i in range(end_offsets[2 * chain + 1], end_offsets[2 * chain + 2]):
+            row = push_run(cigar, first, row, ends[i] & 15, ends[i] >> 4)
+        offsets[chain + 1] = row

@@ -1,10 +1,12 @@
-"""Gap costs of an alignment, and the merging of nearby gaps where one gap costs less.
+"""Gap costs of an alignment, the merging of nearby gaps where one gap costs less, and the places of gaps.
 
 A gap of n bases costs the least of gap_open + n gap_extend, long_open + n long_extend, and `most`. The pairwise engine
 knows only the first, and opens two gaps where a few bases between them match by chance.
 """
 
 from typing import NamedTuple
+
+import numpy as np
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.scalar import gain_of_bases
@@ -87,3 +89,34 @@ def unite_gaps(sequences, starts, costs, gaps, offsets, cigar):
             q, r = q + length * (operation != DELETION), r + length * (operation != INSERTION)
         begin, offsets[row + 1] = last, made
     return made
+
+
+@kernel
+def put_left(queries, references, offsets, cigar):
+    """Move each gap between two runs of M left as far as the score stays equal, keeping one base of M before it."""
+    (bases, query_starts), (packed, reference_starts) = queries, references
+    for chain in range(offsets.size - 1):
+        q, r = query_starts[chain], reference_starts[chain]
+        for i in range(offsets[chain], offsets[chain + 1]):
+            operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+            if operation == MATCH:
+                q, r = q + length, r + length
+                continue
+            if offsets[chain] < i < offsets[chain + 1] - 1:
+                most = np.int64(cigar[i - 1] >> 4) - 1 if cigar[i - 1] & 15 == MATCH else np.int64(0)
+                most = most if cigar[i + 1] & 15 == MATCH else np.int64(0)
+                moved = np.int64(0)
+                while moved < most:
+                    if operation == INSERTION:
+                        is_alike = bases[q - 1 - moved] == bases[q + length - 1 - moved]
+                    else:
+                        is_alike = reference_code(packed, r - 1 - moved) == reference_code(
+                            packed, r + length - 1 - moved
+                        )
+                    if not is_alike:
+                        break
+                    moved += 1
+                cigar[i - 1] -= np.uint32(moved << 4)
+                cigar[i + 1] += np.uint32(moved << 4)
+                q, r = q - moved, r - moved
+            q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)

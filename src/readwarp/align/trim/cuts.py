@@ -206,8 +206,7 @@ def find_cuts(reads, rules, cuts):
             start, stop = offsets[i], offsets[i + 1]
             fragments[i] = fragment
             end = start + kept[i - first]
-            for other in range(cut.shape[1]):
-                cut[i, other] = 0
+            cut[i] = 0
             cut[i, reason] = stop - end
             if end == stop and (
                 rules.always_poly_g or rule.is_of(names, name_offsets[i], name_offsets[i + 1], prefixes, prefix_offsets)

@@ -39,7 +39,7 @@ from readwarp.formats.alignments.decoded import place_reads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.pairwise.scalar import UNKNOWN_COST
 from readwarp.ragged import concatenate, offsets_of, replace, take
-from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, run_of, soft_clips
+from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, push_run, run_of, soft_clips
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SUPPLEMENTARY
 
 MATCHES, MISMATCH = Scoring().match, Scoring().mismatch
@@ -148,13 +148,8 @@ def write_cigars(cigar, offsets, continued, out, out_offsets):
 
 @scalar
 def push(cigar, begin, used, operation, length):
-    """Append a run to a read's operations, which begin at `begin`; return the number used."""
-    if length > 0 and used > begin and cigar[used - 1] & 15 == operation:
-        cigar[used - 1] += np.uint32(length << 4)
-    elif length > 0:
-        cigar[used] = np.uint32(length << 4 | operation)
-        used += 1
-    return used
+    """Append a run, unless it is empty, to a read's operations, which begin at `begin`; return the number used."""
+    return push_run(cigar, begin, used, operation, length) if length > 0 else used
 
 
 def read_around(

@@ -136,6 +136,5 @@ def hide_bases(reads, rank, first, limits, stays):
                 if not counts and on_read:
                     low, high = max(begin, block * BLOCK) - begin, min(last + 1, (block + 1) * BLOCK) - begin
                     low, high = (q + low, q + high) if is_aligned else (q, q + on_read)
-                    for base in range(low, high):
-                        qualities[base] = 0
+                    qualities[low:high] = 0
             p, q = p + on_reference, q + on_read

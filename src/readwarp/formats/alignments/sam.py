@@ -31,7 +31,7 @@ from readwarp.formats.common.text import (
     put_number,
     put_text,
 )
-from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
+from readwarp.rules.cigar import LETTER_BYTES, SKIP, SOFT_CLIP, hard_clips, run_of
 from readwarp.rules.flags import REVERSE
 
 FIXED_TEXT = 200  # bytes of a line besides names, bases, CIGAR and tags
@@ -86,11 +86,7 @@ def shown_span(reads, rows, row):
     r, cigar = rows.read[row], rows.cigar
     start, stop = reads.read_offsets[r], reads.read_offsets[r + 1]
     first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
-    left = right = np.int64(0)
-    if last > first and cigar[first] & 15 == HARD_CLIP:
-        left = np.int64(cigar[first] >> 4)
-    if last > first + 1 and cigar[last - 1] & 15 == HARD_CLIP:
-        right = np.int64(cigar[last - 1] >> 4)
+    left, right = hard_clips(cigar, first, last)
     if rows.flag[row] & REVERSE:
         left, right = right, left
     start += left

@@ -11,7 +11,7 @@ from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import empty
 from readwarp.rules.bases import reference_code
-from readwarp.rules.cigar import DELETION, INSERTION, MATCH
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH, push_run
 
 
 class EndSpace(NamedTuple):
@@ -117,9 +117,5 @@ def walk(space, i, j, band):
                 state, i = MATCH if direction & F_OPENS else INSERTION, i - 1
         else:
             j -= 1
-        if number > 0 and space.runs[number - 1] & 15 == operation:
-            space.runs[number - 1] += np.uint32(1 << 4)
-        else:
-            space.runs[number] = np.uint32(1 << 4 | operation)
-            number += 1
+        number = push_run(space.runs, 0, number, operation, 1)
     return number

@@ -138,8 +138,7 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
                 value = 10.0 ** values[firsts[low + r] + h]
                 linear[r, h], other[r, h] = weight * value, (2.0 - weight) * value
         stays[0] = True
-        for copy in range(best.shape[1]):
-            best[g, copy] = first
+        best[g] = first
         if are_fractions and low < high:
             mix(linear[:, : stop - first], masks, costs, stays, sums, room.scores)
         if low == high or copies == 0 or are_fractions:
@@ -270,14 +269,12 @@ def climb(linear, masks, costs, stays, combination, sums, scores):
     ploidy, number = combination.size, masks.size
     best, first = -np.inf, 0
     is_better = True
-    for r in range(sums.size):
-        sums[r] = 0.0
+    sums[:] = 0.0
     for h in range(number):
         score = score_exchange(linear, sums, h, ploidy, ploidy) - cost_of(masks[h], costs)
         if score > best:
             best, first = score, h
-    for copy in range(ploidy):
-        combination[copy] = first
+    combination[:] = first
     while is_better:
         is_better, is_changed = False, True
         for copy in range(ploidy):
@@ -302,8 +299,7 @@ def climb(linear, masks, costs, stays, combination, sums, scores):
 def add_others(linear, masks, combination, copy, sums):
     """Fill `sums` with P(r | h), summed over the combination's other haplotypes; return the variants on them."""
     mask = np.uint64(0)
-    for r in range(sums.size):
-        sums[r] = 0.0
+    sums[:] = 0.0
     for other in range(combination.size):
         if other != copy:
             mask |= masks[combination[other]]

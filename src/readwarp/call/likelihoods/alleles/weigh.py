@@ -343,8 +343,7 @@ def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
             first = weighed.haplotypes.haplotype_offsets[g]
             number = weighed.haplotypes.haplotype_offsets[g + 1] - first
             table = out.values[low : low + alleles]
-            for a in range(alleles):
-                table[a] = ABSENT
+            table[:] = ABSENT
             row, lowest = weighed.pair_offsets[g] + (r - weighed.regions.read_offsets[g]) * number, 0.0
             likeliest, most = first, -np.inf
             for h in range(number):
@@ -375,6 +374,5 @@ def find_best(table, lowest, informs):
             second = max(second, table[a])
     if table[best] - second > INFORMED:
         return best
-    for a in range(table.size):
-        table[a] = 0.0
+    table[:] = 0.0
     return NOTHING

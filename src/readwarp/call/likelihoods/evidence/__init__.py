@@ -130,8 +130,7 @@ def compare_bases(reads, sites, min_base_quality, out):
             is_deleted = operation == DELETION and place >= first_base
             q = min(reads.qualities[place], reads.mapping_quality[read]) if is_deleted or is_match(operation) else 0
             if q < min_base_quality or q < INFORMATIVE or (reads.bases[place] > 3 and not is_deleted):
-                for a in range(number):
-                    out.values[row + a] = 0.0
+                out.values[row : row + number] = 0.0
                 out.allele[pair] = NOTHING
                 continue
             base = 4 if is_deleted else reads.bases[place]

@@ -53,8 +53,7 @@ def clear(graph, k, nodes):
     slots = np.int64(16)
     while slots < 2 * nodes:
         slots *= 2
-    for slot in range(slots):
-        graph.table[slot] = -1
+    graph.table[:slots] = -1
     graph.state[NODES], graph.state[SLOTS], graph.state[K] = 0, slots, k
 
 

@@ -16,7 +16,7 @@ from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.qualities import MISSING
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.bases import UNKNOWN
-from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, run_of, soft_clips
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, push_run, run_of, soft_clips
 from readwarp.rules.flags import REVERSE
 
 MIN_QUALITY, MAX_LOSS = 15, 16  # least quality of a base that can contradict; most score to lose, where a match is 1
@@ -296,11 +296,7 @@ def copy_operations(cigar, own, q, first, stop, target, begin, used):
             code, size = operation, length
         else:
             continue
-        if used > begin and target[used - 1] & 15 == code:
-            target[used - 1] += np.uint32(size << 4)
-        else:
-            target[used] = np.uint32(size << 4 | code)
-            used += 1
+        used = push_run(target, begin, used, code, size)
     return used
 
 
@@ -324,11 +320,8 @@ def join_bases(reads, read, mate, shift, bounds, out, used):
     first, stop = bounds.first[read], bounds.stop[mate] + shift
     own_stop, mate_first = bounds.stop[read], bounds.first[mate] + shift
     for place in range(first, stop):
-        base, quality = reads.bases[place if place < own_stop else place - shift], np.uint8(0)
-        if place < own_stop:
-            quality = reads.qualities[place]
-        else:
-            quality = reads.qualities[place - shift]
+        shown = place if place < own_stop else place - shift
+        base, quality = reads.bases[shown], reads.qualities[shown]
         if mate_first <= place < own_stop:
             other, other_quality = reads.bases[place - shift], reads.qualities[place - shift]
             if base == other:

@@ -9,7 +9,7 @@ from readwarp.call.reads.mates import MAX_RECORDS
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty
-from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
+from readwarp.rules.cigar import is_match, run_of
 from readwarp.rules.flags import FIRST, LAST, PAIRED, REVERSE
 
 MAX_RUN = 64  # reads of one name in a simple sort
@@ -120,17 +120,6 @@ def find_shared(reads, one, other):
     return base, mate_base, size
 
 
-@kernel
-def hard_clips(cigar, start, stop):
-    """Return the hard-clipped bases at the beginning and the end."""
-    leading = trailing = np.int64(0)
-    if stop > start and cigar[start] & 15 == HARD_CLIP:
-        leading = np.int64(cigar[start] >> 4)
-    if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
-        trailing = np.int64(cigar[stop - 1] >> 4)
-    return leading, trailing
-
-
 def merge_mates(reads: AlignedReads, rows: ndarray) -> None:
     """Merge the qualities of bases that the reads in `rows` (int64, ascending) show twice. See the step's contract."""
     order = rows[order_by_name(reads.name_hash[rows])]
@@ -168,8 +157,7 @@ def locate_bases(cigar, operations, p, q, start, stop, places):
 
     operations: the read's first and stop. p: position of its first aligned base. q: its first base.
     """
-    for k in range(stop - start):
-        places[k] = -1
+    places[: stop - start] = -1
     for i in range(operations[0], operations[1]):
         operation, length, on_reference, on_read = run_of(cigar[i])
         if is_match(operation):

@@ -7,13 +7,13 @@ from numpy import ndarray
 from readwarp.call.places.bases import Window
 from readwarp.call.reads.clips import MIN_CLIP
 from readwarp.call.reads.mates import MISMATCH
-from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, hard_clips
+from readwarp.call.reads.mates.pairs import NONE, OverlappingMates
 from readwarp.call.reads.mates.primers import NOWHERE, Primers, find_amplicons
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty
 from readwarp.rules.bases import OUTSIDE
-from readwarp.rules.cigar import is_match, run_of, soft_clips
+from readwarp.rules.cigar import hard_clips, is_match, run_of, soft_clips
 from readwarp.rules.flags import REVERSE
 
 

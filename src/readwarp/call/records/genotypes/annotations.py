@@ -148,8 +148,7 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
     """Summarise records. counts: scratch for counts of each MAPQ, end distance and base quality on REF and ALT."""
     samples = out.depth.shape[1]
     for row in range(out.site.size):
-        for k in range(counts.size):
-            counts[k] = 0
+        counts[:] = 0
         squares = alt_squares = distances = ref_distances = np.int64(0)
         reads = alt_reads = ref_reads = 0
         first = sites.allele_offsets[out.site[row]]

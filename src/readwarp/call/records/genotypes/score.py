@@ -75,8 +75,7 @@ def score_all(sites, likelihoods, odds, tables, reads, out):
             table, linear = tables.first[copies, alleles], reads.linear[reads.first[s] : reads.first[s + 1]]
             weight = reads.weight[reads.first[s] : reads.first[s + 1]]
             for g in range(tables.size[copies, alleles] if copies else 0):
-                for a in range(alleles):
-                    reads.shares[a] = 0.0
+                reads.shares[:alleles] = 0.0
                 for copy in range(copies):
                     reads.shares[tables.alleles[table + g, copy]] += 1.0
                 reach = 0.0
@@ -205,8 +204,7 @@ def reduce_scores(scores, genotypes, copies, listed, room, phred):
     have an unlisted allele: they cannot be called, and are no better than the best one.
     """
     highest = -np.inf
-    for g in range(phred.size):
-        room.best[g] = -np.inf
+    room.best[: phred.size] = -np.inf
     for g in range(genotypes.shape[0]):
         is_complete = True
         for copy in range(copies):
