@@ -138,7 +138,10 @@ def gather_groups(
 ) -> ReadGroups:
     """Return the read groups of inputs, given their files and headers. Raises InputError and UsageError."""
     for paths, header in zip(files, headers, strict=True):
-        check_read_groups(paths[0], lines_of(header, "RG"))
+        check_ids(paths[0], lines_of(header, "RG"))
+        for line in lines_of(header, "RG"):
+            if problem := text_problem(line.replace("\t", " ")):  # another header could not hold its fields
+                raise InputError(paths[0], problem, f"@RG {field(line, 'ID')}")
     own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]
 
     def look(path: str) -> Instrument:
@@ -186,14 +189,6 @@ def check_umi(given: ReadInput, kind: str) -> None:
         raise UsageError(f"--umi comment: {path} is {kind.upper()}, which has tags: --umi tag")
     if given.umi.structures and not is_aligned:
         check_mates(given.umi, 2 if len(given.paths) == 2 or given.interleaved else 1)
-
-
-def check_read_groups(path: str, lines: Sequence[str]) -> None:
-    """Raise InputError for a header line whose fields another header could not hold, or whose ID is taken."""
-    check_ids(path, lines)
-    for line in lines:
-        if problem := text_problem(line.replace("\t", " ")):
-            raise InputError(path, problem, f"@RG {field(line, 'ID')}")
 
 
 def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:

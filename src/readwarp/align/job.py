@@ -156,7 +156,9 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
             with closing(batches):
                 for batch in batches:
                     output.write(batch)
-            note_cards(cards, metrics)
+            if cards.planned:
+                seeding = cards.planned.seeding
+                metrics.append("gpu", [{"command": "align", **facts, "seeding": seeding} for facts in cards.facts()])
             cards.close()
             metrics.lap("align")
             meter.phase("sorting" if job.sort != "none" else "completing")
@@ -267,13 +269,6 @@ def log_cards(card: CardPlan, backend: Backend) -> None:
             *(device, known["name"], known["kernel_form"], counted(card.workspaces, "batch"), f"{card.batch_bases:,}"),
             *(readable(card.device_bytes), seeding),
         )
-
-
-def note_cards(cards: AlignCards, metrics: Metrics) -> None:
-    """Add the work of each card to `gpu` in metrics.json."""
-    if cards.planned:
-        seeding = cards.planned.seeding
-        metrics.append("gpu", [{"command": "align", **facts, "seeding": seeding} for facts in cards.facts()])
 
 
 class Output:

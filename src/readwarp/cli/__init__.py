@@ -74,7 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             sys.unraisablehook = lambda _: None  # libraries complain when interrupted
             _let_go(error)
-            if is_stopped or _is_busy():
+            is_busy = any(thread.name.startswith("readwarp") for thread in threading.enumerate())
+            if is_stopped or is_busy:  # in a kernel, or blocked on a pipe: do not wait for them
                 _exit(code)
         return code
 
@@ -165,11 +166,6 @@ def _let_go(error: BaseException | None) -> None:
     """Free what the frames of an error hold, such as locks and files."""
     while error is not None:
         error = error.with_traceback(None).__context__
-
-
-def _is_busy() -> bool:
-    """Return whether threads are in a kernel or blocked on a pipe: the process then exits without waiting for them."""
-    return any(thread.name.startswith("readwarp") for thread in threading.enumerate())
 
 
 def _exit(code: int) -> NoReturn:

@@ -6,7 +6,7 @@ tell where in the run a key lies.
 
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,12 +52,6 @@ def frames_of(records: Encoded, skip: int, size: int) -> Frames:
     rows = np.unique(np.concatenate([ends, [len(records)]]))
     heads = put_head(rows.size - 1, records, skip, rows)
     return Frames(Encoded(heads.data.copy(), heads.offsets), np.diff(records.offsets[rows]), rows)
-
-
-def join_frames(parts: Sequence[Frames]) -> Frames:
-    """Join the frames of a run's parts."""
-    heads = concatenate([part.heads for part in parts], "records")
-    return replace(concatenate(parts, "frames"), heads=heads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +111,8 @@ class FileRun:
                 with suppress(OSError):  # it writes what it can before
                     file.close()
                 raise
-        return cls(join_frames(written), skip, file, offsets_of(sizes))
+        heads = concatenate([part.heads for part in written], "records")
+        return cls(replace(concatenate(written, "frames"), heads=heads), skip, file, offsets_of(sizes))
 
     def read(self, first: int, stop: int) -> Encoded:
         places = self.places[first : stop + 1].tolist()

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from isal import igzip
@@ -54,7 +54,10 @@ class Segments:
             raise UsageError(f"{self.folder}: cannot be created ({error.strerror})") from error
         stated = self.folder / "job.json"
         if stated.exists():
-            _check_job(self.folder, json.loads(stated.read_text()), json.loads(text))
+            then, now = json.loads(stated.read_text()), json.loads(text)
+            if changed := sorted(name for name in {*then, *now} if then.get(name) != now.get(name)):
+                reason = f"was made with other options or inputs ({', '.join(changed)} differ)"
+                raise UsageError(f"{self.folder}: {reason}; remove it, or repeat those")
         else:
             try:
                 write_whole(stated, text.encode())
@@ -81,9 +84,6 @@ class Segments:
     def partial(self) -> Path:
         """The file of the next segment until it is complete."""
         return self.folder / f"{len(self.paths):06d}.partial"
-
-    def open_partial(self) -> BinaryIO:
-        return self.partial.open("wb", buffering=1 << 20)
 
     def add(self, done: int, counts: dict[str, int]) -> None:
         """Register the complete file `partial`, which holds everything up to template `done`."""
@@ -116,14 +116,6 @@ def remove(output: object) -> None:
         remove_folder(private)
 
 
-def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
-    changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
-    if changed:
-        raise UsageError(
-            f"{folder}: was made with other options or inputs ({', '.join(changed)} differ); remove it, or repeat those"
-        )
-
-
 class ResumableWriter(Writer):
     """A stand-in for AlignmentWriter that keeps the records in segments; `close` makes the output from them.
 
@@ -152,7 +144,8 @@ class ResumableWriter(Writer):
         """Note that everything before this template has been written, with the run's counts up to there."""
         self._is_whole = False
         if self._file is None:
-            self._file = ByteWriter(self._segments.open_partial(), self._threads, str(self._segments.partial))
+            path = self._segments.partial
+            self._file = ByteWriter(path.open("wb", buffering=1 << 20), self._threads, str(path))
         for data in self._waiting:
             self._file.write(data)
             self._written += data.size

@@ -106,7 +106,8 @@ def render(
         "variants": blocks.call_table({s.name: s.variants for s in subjects if s.variants}),
         "coverage": blocks.target_table({s.name: s.alignments for s in subjects if s.alignments}),
     }
-    sections = [_section(section, lists.get(section.id)) for section in found]
+    plots = [element("div", [blocks.figure(plot) for plot in section.plots], class_="plots") for section in found]
+    sections = [_part(s.id, s.title, drawn, lists.get(s.id)) for s, drawn in zip(found, plots, strict=True)]
     ids = [f"sample-{number}" for number in range(1, len(subjects) + 1)]
     last = ("runs", "Run") if is_alone else ("samples", "Samples")
     has_last = not is_alone or bool(subjects[0].run)
@@ -163,11 +164,6 @@ def _part(name: str, title: str, *content: Content) -> Html:
     """Make a section of the page, with its heading."""
     heading = element("h2", title, id=f"{name}-title")
     return element("section", heading, *content, id=name, aria_labelledby=f"{name}-title")
-
-
-def _section(section: Section, listed: Html | None) -> Html:
-    plots = element("div", [blocks.figure(plot) for plot in section.plots], class_="plots")
-    return _part(section.id, section.title, plots, listed)
 
 
 def _head(title: str) -> Html:

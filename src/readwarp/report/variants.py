@@ -133,7 +133,8 @@ def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks]) -> int:
     out.passed += has_passed
     out.failed += not has_passed
     if quality != ".":
-        (out.quality_passed if has_passed else out.quality_failed)[quality_bin(float(quality))] += 1
+        number = math.floor(QUALITY_BINS * math.log10(max(float(quality), 0.1)))  # all below 0.1 are in the lowest
+        (out.quality_passed if has_passed else out.quality_failed)[number] += 1
     if has_passed:
         balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
         for number, text in enumerate(samples):
@@ -208,11 +209,6 @@ def add_genotype(out: Genotypes, alleles: frozenset[str], depth: str, reads: str
 def balance_points(counts: Counter[int]) -> Points:
     """Return (share of reads, calls); the share of a bin is its middle."""
     return [((number + 0.5) / BALANCE_BINS, counts[number]) for number in range(BALANCE_BINS)]
-
-
-def quality_bin(quality: float) -> int:
-    """Return the bin of log10; all qualities below 0.1 are in the lowest."""
-    return math.floor(QUALITY_BINS * math.log10(max(quality, 0.1)))
 
 
 def read_variant_statistics(stats: Path, calls: VcfContents) -> VariantStatistics:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.trim.cuts import Cuts, Patterns, Reason, TrimRules, copy_heads, correct_mates, find_cuts
+from readwarp.align.trim.cuts import Cuts, Patterns, Reason, TrimRules, correct_mates, find_cuts
 from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
 from readwarp.config import TrimParameters
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.formats.common.text import pack_names
+from readwarp.formats.common.text import copy_rows, pack_names
 from readwarp.metrics import Metrics
 from readwarp.ragged import empty, offsets_of, replace
 from readwarp.wording import counted
@@ -59,9 +59,8 @@ def shorten(reads: ReadBatch, lengths: ndarray) -> ReadBatch:
     offsets = offsets_of(lengths)
     if offsets[-1] == reads.read_offsets[-1]:
         return reads
-    bases, qualities = (np.empty(offsets[-1], np.uint8) for _ in range(2))
-    copy_heads(reads.bases, reads.read_offsets, offsets, bases)
-    copy_heads(reads.qualities, reads.read_offsets, offsets, qualities)
+    columns = reads.bases, reads.qualities
+    bases, qualities = (copy_rows(column, reads.read_offsets[:-1], offsets) for column in columns)
     return replace(reads, bases=bases, qualities=qualities, read_offsets=offsets)
 
 

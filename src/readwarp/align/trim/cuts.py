@@ -239,12 +239,3 @@ def correct_mates(segment, offsets, fragments, bases, qualities):
                 bases[there], qualities[there] = 3 - bases[here], qualities[here]
                 corrected += 1
     return corrected
-
-
-@kernel
-def copy_heads(values, offsets, kept_offsets, out):
-    """Copy the first values of each row to `out`, as many as its row has there."""
-    for r in range(offsets.size - 1):
-        source = offsets[r] - kept_offsets[r]
-        for i in range(kept_offsets[r], kept_offsets[r + 1]):
-            out[i] = values[source + i]

@@ -8,7 +8,7 @@ that alignment, carried over to the reference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -132,13 +132,8 @@ def _spell(variants: Sequence[Variant], start: int, stop: int, bases: Bases, sam
 
 def join_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Drop empty runs, and join neighbours of one operation."""
-    out = list[Run]()
-    for operation, length in runs:
-        if length and out and out[-1][0] == operation:
-            out[-1] = operation, out[-1][1] + length
-        elif length:
-            out.append((operation, length))
-    return tuple(out)
+    groups = groupby((run for run in runs if run[1]), key=lambda run: run[0])
+    return tuple((operation, sum(length for _, length in own)) for operation, own in groups)
 
 
 class Realignment(NamedTuple):

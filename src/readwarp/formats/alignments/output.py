@@ -172,7 +172,9 @@ class SamtoolsWriter:
             with writing(self._file.name):
                 if not self._is_named:
                     self._name_reference(self._reference)
-                _clear_id(self._file.place)
+                with self._file.place.open("r+b") as file:
+                    file.seek(len("CRAM") + 2)  # skip the version
+                    file.write(bytes(CRAM_ID))  # htslib derives it from the private path: same reads, same bytes
         self._end()
 
     def _name_reference(self, reference: str) -> None:
@@ -206,10 +208,3 @@ class SamtoolsWriter:
         self._child.close()
         self._pool.shutdown()
         self._folder.close()
-
-
-def _clear_id(path: Path) -> None:
-    """Clear the ID of a CRAM file, which htslib derives from its private path: same reads, same bytes."""
-    with path.open("r+b") as file:
-        file.seek(len("CRAM") + 2)  # skip the version
-        file.write(bytes(CRAM_ID))

@@ -200,15 +200,11 @@ def _locked(output: object) -> Iterator[None]:
     finally:
         if descriptor >= 0:
             with held_back():
-                _remove_lock(place)
+                try:
+                    place.unlink(missing_ok=True)
+                except OSError as error:  # the output is complete, whatever became of its folder
+                    logger.warning("%s: cannot be removed (%s)", place, error.strerror)
                 os.close(descriptor)
-
-
-def _remove_lock(place: Path) -> None:
-    try:
-        place.unlink(missing_ok=True)
-    except OSError as error:  # the output is complete, whatever became of its folder
-        logger.warning("%s: cannot be removed (%s)", place, error.strerror)
 
 
 def remove_folder(path: Path) -> None:

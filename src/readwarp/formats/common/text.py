@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.compiler.jit import scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.ragged import offsets_of
 
 STAR, MINUS, ZERO = b"*-0"
@@ -82,6 +82,15 @@ def put_copy(values, start, stop, out, at):
     for i in range(np.uint64(max(0, stop - start))):
         out[target + i] = values[source + i]
     return at + stop - start
+
+
+@kernel
+def copy_rows(values, starts, offsets):
+    """Copy as many values (uint8) of each row, from its start on, as `offsets` give it; return those of all rows."""
+    out = np.empty(offsets[-1], np.uint8)
+    for row in range(starts.size):
+        put_copy(values, starts[row], starts[row] + offsets[row + 1] - offsets[row], out, offsets[row])
+    return out
 
 
 @scalar

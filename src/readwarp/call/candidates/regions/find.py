@@ -142,7 +142,10 @@ def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> Region
 
 
 def thin_reads(regions: Regions, reads: AlignedReads, max_reads: ndarray) -> Regions:
-    """Thin the regions, each of one sample, to at most `max_reads` reads (int64 [regions])."""
+    """Thin the regions, each of one sample, to at most `max_reads` reads (int64 [regions]).
+
+    Those of the names with the smallest ranks stay; where one name alone has too many, its first ones in file order.
+    """
     offsets, status = regions.read_offsets, regions.status.copy()
     crowded = np.flatnonzero(np.diff(offsets) > max_reads)
     if crowded.size == 0:
@@ -150,23 +153,16 @@ def thin_reads(regions: Regions, reads: AlignedReads, max_reads: ndarray) -> Reg
     stays = np.ones(offsets[-1], bool)
     for region in crowded.tolist():
         own = slice(offsets[region], offsets[region + 1])
-        stays[own] = _thin(spread(reads.name_hash[regions.read[own]]), int(max_reads[region]))
+        rank, most = spread(reads.name_hash[regions.read[own]]), int(max_reads[region])
+        order = np.argsort(rank, kind="stable")
+        within = rank < rank[order[most]]
+        stays[own] = within if within.any() else np.isin(np.arange(rank.size), order[:most])
     status[crowded] = Status.CAPACITY
     return replace(_take_rows(regions, stays), status=status)
 
 
 def _take_rows(regions: Regions, stays: ndarray) -> Regions:
     return replace(take(regions, "rows", stays), read_offsets=offsets_of(stays)[regions.read_offsets])
-
-
-def _thin(rank: ndarray, max_reads: int) -> ndarray:
-    """Return which reads stay where there are more than `max_reads`: those of the names with the smallest ranks (bool).
-
-    Where one name alone has too many reads, its first ones in file order stay.
-    """
-    order = np.argsort(rank, kind="stable")
-    within: ndarray = rank < rank[order[max_reads]]
-    return within if within.any() else np.isin(np.arange(rank.size), order[:max_reads])
 
 
 @kernel

@@ -18,6 +18,7 @@ from readwarp.call.reads.gap_models import GapModel
 from readwarp.call.reads.mates import MIN_ANCHOR, MIN_DIFFERENCES
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.common.text import copy_rows
 from readwarp.ragged import first_alike, offsets_of, ranges, replace
 from readwarp.rules.cigar import is_match, run_of
 from readwarp.rules.statuses import Status
@@ -94,7 +95,7 @@ def cut_rows(regions: Regions, reads: AlignedReads, model: GapModel) -> ReadRows
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read), model)
     offsets = offsets_of(regions.base_stop - regions.base_start)
     columns = reads.bases, reads.qualities, gap_open, gap_extend
-    bases, qualities, gap_open, gap_extend = (cut(column, regions.base_start, offsets) for column in columns)
+    bases, qualities, gap_open, gap_extend = (copy_rows(column, regions.base_start, offsets) for column in columns)
     return ReadRows(bases, qualities, gap_open, gap_extend, offsets)
 
 
@@ -102,17 +103,6 @@ def find_fragments(regions: Regions, reads: AlignedReads) -> ndarray:
     """Return Weighed.fragment."""
     region = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
     return first_alike(reads.sample[regions.read], reads.name_hash[regions.read], region)
-
-
-@kernel
-def cut(column, base_start, offsets):
-    """Cut a column of bases to each row, from its `base_start` on."""
-    out = np.empty(offsets[-1], np.uint8)
-    for r in range(base_start.size):
-        before = base_start[r] - offsets[r]
-        for i in range(offsets[r], offsets[r + 1]):
-            out[i] = column[before + i]
-    return out
 
 
 @kernel

@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.call.candidates.batches import Regions, Sites
 from readwarp.call.candidates.pileup import MAX_SHIFT, rotate
 from readwarp.call.likelihoods.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER
-from readwarp.call.likelihoods.haplotypes.drafts import NOT_ASKED, add_draft, copy
+from readwarp.call.likelihoods.haplotypes.drafts import NOT_ASKED, add_draft
 from readwarp.call.likelihoods.haplotypes.ways import (
     NO_WAY,
     ONE,
@@ -25,6 +25,7 @@ from readwarp.call.likelihoods.haplotypes.ways import (
 )
 from readwarp.call.reads.usable import spells
 from readwarp.compiler.jit import kernel
+from readwarp.formats.common.text import put_copy
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
 MISSING = 4  # inserted base that stands for a deletion across the site
@@ -303,7 +304,7 @@ def spell(low, high, way, region, alleles, spans, window, drafts):
         if way & bit[i]:
             if begin[i] < p or begin[i] + deleted[i] > last:
                 return np.int64(-1)
-            place = copy(window.bases, p, begin[i], drafts.bases, place)
-            place = copy(own, source[i], source[i] + added[i], drafts.bases, place)
+            place = put_copy(window.bases, p, begin[i], drafts.bases, place)
+            place = put_copy(own, source[i], source[i] + added[i], drafts.bases, place)
             p = begin[i] + deleted[i]
-    return copy(window.bases, p, last, drafts.bases, place)
+    return put_copy(window.bases, p, last, drafts.bases, place)

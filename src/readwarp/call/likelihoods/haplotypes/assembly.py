@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.likelihoods.haplotypes import MAX_FORKS, MAX_LONGER
-from readwarp.call.likelihoods.haplotypes.drafts import NOT_ASKED, add_draft, copy
+from readwarp.call.likelihoods.haplotypes.drafts import NOT_ASKED, add_draft
 from readwarp.call.likelihoods.haplotypes.graph import (
     FIRST_BIT,
     FORK,
@@ -34,6 +34,7 @@ from readwarp.call.likelihoods.haplotypes.ways import (
     new_ways,
 )
 from readwarp.compiler.jit import kernel
+from readwarp.formats.common.text import put_copy
 from readwarp.ragged import empty
 
 TRUSTED = 60  # quality of the reference's bases
@@ -214,7 +215,7 @@ def spell_way(region, way, support, graph, spans, reference, drafts):
     k, sink = graph.state[K], graph.state[SINK]
     place = drafts.used[1]
     stop = place + high - low + MAX_LONGER
-    place = copy(reference, low, spans.known_low[region] + k, drafts.bases, place)
+    place = put_copy(reference, low, spans.known_low[region] + k, drafts.bases, place)
     node = np.int64(0)
     while node != sink and place < stop:
         bit = np.int64(graph.last[node, FIRST_BIT])
@@ -228,4 +229,4 @@ def spell_way(region, way, support, graph, spans, reference, drafts):
                 bit += 1
     rest = spans.known_high[region]
     if place + high - rest <= stop and node == sink:
-        add_draft(drafts, region, copy(reference, rest, high, drafts.bases, place), support, NOT_ASKED)
+        add_draft(drafts, region, put_copy(reference, rest, high, drafts.bases, place), support, NOT_ASKED)

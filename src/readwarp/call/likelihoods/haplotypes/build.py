@@ -23,7 +23,6 @@ from readwarp.call.likelihoods.haplotypes.drafts import (
     DraftSpans,
     add_draft,
     add_references,
-    copy,
     drop_unseen,
     new_drafts,
     rank,
@@ -35,6 +34,7 @@ from readwarp.call.likelihoods.haplotypes.ways import RegionReads, group_reads
 from readwarp.call.places.bases import Window
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.common.text import put_copy
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
@@ -111,7 +111,7 @@ def spell_asked(i, alleles, number, variants):
     _, begin, deleted, inserted, inserted_offsets = variants
     first, place = alleles.source[i], inserted_offsets[number]
     begin[number], deleted[number] = alleles.begin[i], alleles.deleted[i]
-    inserted_offsets[number + 1] = copy(alleles.bases, first, first + alleles.added[i], inserted, place)
+    inserted_offsets[number + 1] = put_copy(alleles.bases, first, first + alleles.added[i], inserted, place)
     return number + 1
 
 
@@ -139,7 +139,7 @@ def find_variants(runs, q, p, pairs, number, variants):
                     inserted_offsets[number] = place
         else:
             begin[number], deleted[number] = p, gone
-            copy(pairs.queries, q, q + taken, inserted, place)
+            put_copy(pairs.queries, q, q + taken, inserted, place)
             number += 1
             inserted_offsets[number] = place + taken
         p, q = p + gone, q + taken
@@ -161,8 +161,7 @@ def normalise(first, stop, region, spans, reference, variants):
         place, p = inserted_offsets[number], begin[v]
         gone = deleted[v]
         is_gap = gone != size
-        for i in range(size):
-            inserted[place + i] = inserted[source + i]
+        put_copy(inserted, source, source + size, inserted, place)
         if is_gap and (gone == 0 or size == 0):
             p = shift_left(p, gone, inserted[place : place + size], barrier, reference)
         known = gone if size > 0 else min(gone, 1)  # a deletion begins with a base that is known
@@ -205,9 +204,9 @@ def rebuild(draft, first, stop, drafts, spans, reference, variants, out):
     region, place = drafts.region[draft], out.used[1]
     p = spans.low[region]
     for v in range(first, stop):
-        place, p = copy(reference, p, begin[v], out.bases, place), begin[v] + deleted[v]
-        place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], out.bases, place)
-    place = copy(reference, p, spans.high[region], out.bases, place)
+        place, p = put_copy(reference, p, begin[v], out.bases, place), begin[v] + deleted[v]
+        place = put_copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], out.bases, place)
+    place = put_copy(reference, p, spans.high[region], out.bases, place)
     add_draft(out, region, place, drafts.support[draft], drafts.asked[draft])
 
 

@@ -66,14 +66,6 @@ def new_drafts(drafts: int, bases: int, regions: int) -> Drafts:
 
 
 @kernel
-def copy(source, first, stop, out, place):
-    """Copy source[first:stop] to `out` from `place` on; return the place after it."""
-    for i in range(first, stop):
-        out[place + i - first] = source[i]
-    return place + stop - first
-
-
-@kernel
 def add_draft(drafts, region, stop, support, asked):
     """Add a draft whose bases, up to `stop`, follow those of the last draft; none if `stop` is negative."""
     if stop < 0:

@@ -153,21 +153,16 @@ class SharedCard:
             with self._borrow():
                 found = self._sum_given(join([question.given for question in questions]))
         except Exception as error:
-            if self._is_full(error):
-                self._compute_apart(questions)
-            else:
+            if not self._is_full(error):
                 for question in questions:
                     question.sums.set_exception(error)
+            elif len(questions) == 1:  # too large even alone: no sums from the card
+                self.left += 1
+                questions[0].sums.set_result(np.full(len(questions[0].given.places), np.nan))
+            else:
+                for question in questions:
+                    self._compute([question])
             return
         bounds = offsets_of([len(question.given.places) for question in questions])[1:-1]
         for question, sums in zip(questions, np.split(found, bounds), strict=True):
             question.sums.set_result(sums)
-
-    def _compute_apart(self, questions: list[RequestedPairs]) -> None:
-        """Compute questions singly that did not fit together; one too large even alone gets no sums from the card."""
-        if len(questions) == 1:
-            self.left += 1
-            questions[0].sums.set_result(np.full(len(questions[0].given.places), np.nan))
-        else:
-            for question in questions:
-                self._compute([question])

@@ -14,6 +14,7 @@ from readwarp.call.reads.mates.trim import Bounds, find_bounds
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.qualities import MISSING
+from readwarp.formats.common.text import put_copy
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.bases import UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, push_run, run_of, soft_clips
@@ -265,17 +266,11 @@ def write_reads(reads, pairs, bounds, switch, chosen, out):
             used = join_bases(reads, read, mate, pairs.shift[read], bounds, out, used)
         elif operations > begin:
             size = bounds.stop[read] - first[read]
-            copy_bases(reads.bases, first[read], size, out.bases, used)
-            copy_bases(reads.qualities, first[read], size, out.qualities, used)
+            put_copy(reads.bases, first[read], bounds.stop[read], out.bases, used)
+            put_copy(reads.qualities, first[read], bounds.stop[read], out.qualities, used)
             used += size
             out.shared[row, 0] = out.shared[row, 1] = 0 if reads.flag[read] & REVERSE else size
         out.read_offsets[row + 1], out.cigar_offsets[row + 1] = used, operations
-
-
-@kernel
-def copy_bases(values, first, size, out, place):
-    for k in range(size):
-        out[np.uint64(place + k)] = values[np.uint64(first + k)]
 
 
 @kernel
