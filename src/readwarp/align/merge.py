@@ -62,7 +62,14 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
         header, groups = plan_merge(job.alignments, job.sort, job.command)
         for kernels in ("merge", *(["merge.umi"] if job.duplicates.umis else [])):
             reporter.prepare(kernels, job.threads)
-        with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
+        finish = Finish(job.sort, job.mark_duplicates, job.write_index, job.memory, job.duplicates)
+        reference = next(iter(job.references), None)
+        with (
+            reporter.progress("merging", "reads") as meter,
+            AlignmentWriter(
+                str(job.output), header, finish, threads=job.threads, reference=reference, binary=True
+            ) as writer,
+        ):
             records = merge_records(groups, job.references, job.duplicates)
             batches = map_ordered(records, writer.prepare, job.threads, job.threads + 1)
             with closing(batches):
@@ -77,17 +84,6 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
         note_molecules(metrics, job.duplicates, writer.families)
     metrics.note(merge_seconds=round(time.perf_counter() - started, 3))
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
-
-
-def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
-    return AlignmentWriter(
-        str(job.output),
-        header,
-        Finish(job.sort, job.mark_duplicates, job.write_index, job.memory, job.duplicates),
-        threads=job.threads,
-        reference=next(iter(job.references), None),
-        binary=True,
-    )
 
 
 def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[str, list[list[Path]]]:

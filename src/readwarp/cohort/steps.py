@@ -111,7 +111,10 @@ class Cohort:
             if self.calling.max_mnp_distance:
                 return sites, evidence
             wanted = do_overlap(sites, window)
-            wanted |= begin_sets(sites, take(evidence, "sites", wanted))
+            inside = take(evidence, "sites", wanted)
+            cell = inside.cell[inside.is_own & (inside.cell >= 0)]
+            begins = inside.cells.phase_set[cell] - 1  # of phase sets, which are named by the sites there
+            wanted |= np.isin([site.position for site in sites], begins)
             return list(compress(sites, wanted.tolist())), take(evidence, "sites", wanted)
 
     def _genotype(
@@ -144,12 +147,6 @@ def do_overlap(sites: Sequence[JointSite], window: TargetStretch) -> ndarray:
     reaches = (end > window.start) & (begin < window.stop)
     found: ndarray = reaches | ((begin >= window.stop) & (begin < end[reaches].max(initial=0)))
     return found
-
-
-def begin_sets(sites: Sequence[JointSite], evidence: CellEvidence) -> ndarray:
-    """Return where phase sets in the evidence begin, which names them (bool [sites])."""
-    cell = evidence.cell[evidence.is_own & (evidence.cell >= 0)]
-    return np.isin([site.position for site in sites], evidence.cells.phase_set[cell] - 1)
 
 
 def grow(window: TargetStretch, by: int) -> Spans:

@@ -12,9 +12,10 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import ARRAY, INTEGER, TEXT
+from readwarp.formats.alignments.sam import put_bases, put_qualities
 from readwarp.formats.alignments.tag_bytes import put_float, put_tag
 from readwarp.formats.common.reads import ReadBatch, Segment
-from readwarp.formats.common.text import letter_of, put_bytes, put_copy
+from readwarp.formats.common.text import put_bytes, put_copy
 from readwarp.molecules.agree import PILES
 from readwarp.molecules.columns import Columns, depth_of
 from readwarp.molecules.combine import Consensus
@@ -131,14 +132,12 @@ def put_depths(letter, columns, first, length, out, at):
 def put_sequence(letter, columns, first, length, out, at):
     """Write bases and qualities of a strand's consensus."""
     at = put_tag(out, at, letter | SMALL_C << 8, TEXT)
-    for i in range(length):
-        out[at + i] = letter_of(columns.bases[first + i])
-    out[at + length] = 0
-    at = put_tag(out, at + length + 1, letter | SMALL_Q << 8, TEXT)
-    for i in range(length):
-        out[at + i] = columns.qualities[first + i] + PHRED33
-    out[at + length] = 0
-    return at + length + 1
+    at = put_bases(columns.bases, first, first + length, False, out, at)
+    out[at] = 0
+    at = put_tag(out, at + 1, letter | SMALL_Q << 8, TEXT)
+    at = put_qualities(columns.qualities, first, first + length, False, PHRED33, out, at)
+    out[at] = 0
+    return at + 1
 
 
 @scalar

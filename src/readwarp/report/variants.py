@@ -179,8 +179,7 @@ def _spell_samples(samples: Sequence[list[str]], names: Sequence[str], has_fract
 
 def shorten(allele: str) -> str:
     """Shorten an allele of many bases to its first bases and their number."""
-    most = MAX_LETTERS
-    return allele if len(allele) <= most else f"{allele[: most // 2]}… ({len(allele)} bases)"
+    return allele if len(allele) <= MAX_LETTERS else f"{allele[: MAX_LETTERS // 2]}… ({len(allele)} bases)"
 
 
 @cache

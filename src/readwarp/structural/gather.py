@@ -161,7 +161,8 @@ def pair(spans: ReadSpans, low: int, high: int, parameters: StructuralParameters
         (low + number, *row) for number, row in enumerate(zip(*(c[low:high].tolist() for c in columns), strict=True))
     ]
     known = [between for one, other in permutations(rows, 2) if (between := compare(one, other))]
-    usable = [each for each in known if is_plausible(each, parameters)]
+    least, most = parameters.least_length, parameters.max_sv_length  # of insertions and deletions; others are complex
+    usable = [each for each in known if least <= abs(each.length) <= most and each.replaced <= abs(each.length) // 2]
     out, ends = list[Between](), set[int]()
     begins = set[int]()
     for between in sorted(usable, key=lambda each: (abs(each.length), each)):
@@ -183,9 +184,3 @@ def compare(one: tuple[int, ...], other: tuple[int, ...]) -> Between | None:
     overlap = max(0, stop - start_too, query_stop - query_start_too)
     kind = BETWEEN if overlap <= min(stop - start, query_stop - query_start) else PARTIAL
     return Between(first, second, stop - overlap, start_too, query_stop - overlap, query_start_too, kind)
-
-
-def is_plausible(between: Between, parameters: StructuralParameters) -> bool:
-    """Return whether it is an insertion or a deletion, rather than an inversion or something else."""
-    size = abs(between.length)
-    return parameters.least_length <= size <= parameters.max_sv_length and between.replaced <= size // 2

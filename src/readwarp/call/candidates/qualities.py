@@ -28,12 +28,6 @@ CHANCES = np.rint(10.0 ** (6 - 0.1 * np.arange(256))).astype(np.int64)  # errors
 CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1e6"
 
 
-def count_missing(reads: AlignedReads) -> ndarray:
-    """Return the positions of reads without qualities (int64)."""
-    first = reads.read_offsets[:-1]
-    return reads.position[reads.qualities[first] == MISSING] if first.size else reads.position
-
-
 def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_inside: ndarray, metrics: Metrics) -> None:
     """Count bases and errors of the window. reads: trimmed to evidence. is_inside: bool [bases]."""
     rows = np.flatnonzero(reads.name_hash % np.uint64(SHARE) == 0)

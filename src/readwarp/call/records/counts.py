@@ -8,13 +8,14 @@ import numpy as np
 
 from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup import MAX_INDEL
-from readwarp.call.candidates.qualities import count_missing, explain_qualities
+from readwarp.call.candidates.qualities import explain_qualities
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.places.targets import TargetStretch
 from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.reads.mates.join import Removed
 from readwarp.call.records.limits import ALLELES, Limited
 from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.common.qualities import MISSING
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.statuses import Status
@@ -39,7 +40,7 @@ def count_reads(metrics: Metrics, reads: AlignedReads, limit: DepthLimit, window
         ("reads_used", reads.position),
         ("reads_beyond_max_depth", limit.lost),
         ("reads_without_sample", reads.unassigned),
-        ("reads_without_qualities", count_missing(reads)),
+        ("reads_without_qualities", reads.position[reads.qualities[reads.read_offsets[:-1]] == MISSING]),
         ("indels_too_long", find_long_indels(reads)),
     ):
         metrics.count(name, lie_within(positions, window).sum())

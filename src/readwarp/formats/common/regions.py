@@ -102,7 +102,9 @@ def read_named_targets(given: str, contigs: Contigs) -> list[tuple[Target, str]]
         lines = intervals.read_regions(path)
         return [(target, "") for line, text in lines for target in _locate_line(path, line, text, contigs)]
     if kind == intervals.PICARD:
-        _check_contigs(path, contigs)
+        for line, name, length in intervals.read_contigs(path):
+            if name in contigs.numbers and length != (own := contigs.lengths[contigs.numbers[name]]):
+                raise InputError(path, f"its contig {name!r} has {length} bases, in the reference {own}", line)
     found = ((target, _name_of(columns)) for _, target, columns in read_target_lines(path, contigs))
     return [(target, name) for target, name in found if target.start < target.stop]
 
@@ -125,13 +127,6 @@ def _locate_line(path: Path, line: int, text: str, contigs: Contigs) -> list[Tar
         return locate_regions(text, contigs)
     except InputError as error:
         raise InputError(path, str(error), line) from None
-
-
-def _check_contigs(path: Path, contigs: Contigs) -> None:
-    """Raise InputError if a contig in an interval list's header differs in length from the reference's."""
-    for line, name, length in intervals.read_contigs(path):
-        if name in contigs.numbers and length != (own := contigs.lengths[contigs.numbers[name]]):
-            raise InputError(path, f"its contig {name!r} has {length} bases, in the reference {own}", line)
 
 
 def read_target_lines(path: Path, contigs: Contigs) -> Iterator[tuple[int, Target, list[str]]]:

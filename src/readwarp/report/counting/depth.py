@@ -165,9 +165,7 @@ def depth_of(start: int, stop: int, parts: Sequence[tuple[DepthReads, Spans]]) -
 def count_once(name: ndarray, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
     """Return start and stop of the runs, less their overlaps with earlier runs of the same name."""
     order = np.lexsort((start, name))
-    name = name[order]
-    start = start[order]
-    stop = stop[order]
+    name, start, stop = (column[order] for column in (name, start, stop))
     is_new = np.append(True, name[1:] != name[:-1])
     shift = np.cumsum(is_new) * (int(stop.max()) + 1)  # restarts a running maximum at each name
     reach = np.maximum.accumulate(stop + shift)

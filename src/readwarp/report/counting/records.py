@@ -10,15 +10,7 @@ from readwarp.compiler.simd import load_eight
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.regions import RawRecords
 from readwarp.ragged import empty, take
-from readwarp.report.counting.cycles import (
-    count_gaps,
-    count_gc,
-    count_letters,
-    count_mismatches,
-    count_qualities,
-    sum_qualities,
-    unpack_codes,
-)
+from readwarp.report.counting import cycles
 from readwarp.report.counting.depth import DepthWindow, begins_before
 from readwarp.report.counting.tables import (
     ALIGNED,
@@ -105,16 +97,16 @@ def count_records(records, place, letters, tables, rows):
             tables.lengths[1 if is_primary else 0, segment, full] += 1
         if flag & LEFT_OUT == 0:
             tables.mapping_qualities[data[at + layout.MAPPING_QUALITY]] += 1
-        unpack_codes(data, at, codes)
+        cycles.unpack_codes(data, at, codes)
         is_counted = is_primary and (segment == FIRST or segment == LAST)
         gc = add_bases(data, at, codes, segment, full, tables) if is_counted else np.int64(0)
         reach = np.int64(0)
         if records.is_aligned[i]:
-            count_gaps(data, at, segment, tables)
+            cycles.count_gaps(data, at, segment, tables)
             reach = add_alignment(data, at, tables)
             if letters.codes.size > 0 and full < LONG:
                 first, mirror = place.first[contig] + position - letters.start, full if flag & flags.REVERSE else 0
-                count_mismatches(data, at, codes, letters.codes, first, mirror, tables.mismatches)
+                cycles.count_mismatches(data, at, codes, letters.codes, first, mirror, tables.mismatches)
         rows.contig[number], rows.position[number] = contig, position if records.is_aligned[i] else -1
         rows.reach[number], rows.length[number] = reach, full
         rows.segment[number] = segment + (PRIMARY if is_primary else 0)
@@ -166,11 +158,11 @@ def add_bases(data, at, codes, segment, full, tables):
     length, last = layout.int32_at(data, at + layout.LENGTH), segment - FIRST
     is_reverse = layout.uint16_at(data, at + layout.FLAG) & flags.REVERSE != 0
     if full < LONG:
-        count_letters(codes, length, is_reverse, tables.letters[last, 1 if is_reverse else 0])
-        tables.sums[SUM_OF_QUALITIES] += count_qualities(data, at, is_reverse, tables.qualities[last])
+        cycles.count_letters(codes, length, is_reverse, tables.letters[last, 1 if is_reverse else 0])
+        tables.sums[SUM_OF_QUALITIES] += cycles.count_qualities(data, at, is_reverse, tables.qualities[last])
     else:
-        tables.sums[SUM_OF_QUALITIES] += sum_qualities(data, at)
-    gc = count_gc(codes, length)
+        tables.sums[SUM_OF_QUALITIES] += cycles.sum_qualities(data, at)
+    gc = cycles.count_gc(codes, length)
     for share in range(gc * (CONTENTS - 1) // length, min((gc + 1) * (CONTENTS - 1) // length, CONTENTS - 1)):
         tables.contents[last, share] += 1
     return gc

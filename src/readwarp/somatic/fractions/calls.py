@@ -82,7 +82,9 @@ def call_alleles(
         setting.fractions,
     )
     evidence = products.FractionEvidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
-    spelled = spell_alleles(sites, list_records(sites, records), window)
+    both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()  # REF and ALT of each
+    listed = ListedRecords(records.site, np.arange(0, both.size + 1, 2), both, sites.is_indel[records.site])
+    spelled = spell_alleles(sites, listed, window)
     linked = link_records(sites, likelihoods, phase.region, records) if phase else np.full(rows.size, -1)
     event = np.where(linked < 0, -1, spelled.position[linked])
     calls = build(spelled, counts, (*evidence, event), setting.is_normal, information, find_failed(FILTERS, facts))
@@ -161,12 +163,6 @@ def choose_records(sites: Sites, shown: ndarray) -> annotations.TalliedAlleles:
     is_other[alone[sites.inserted[sites.inserted_offsets[alone]] >= MISSING_BASE]] = False
     rows = np.flatnonzero(is_other & ((shown >= EMIT) | sites.is_forced))
     return annotations.TalliedAlleles(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
-
-
-def list_records(sites: Sites, records: annotations.TalliedAlleles) -> ListedRecords:
-    """List REF and ALT of each record."""
-    both, number = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel(), records.site.size
-    return ListedRecords(records.site, np.arange(0, 2 * number + 1, 2), both, sites.is_indel[records.site])
 
 
 def build(

@@ -127,9 +127,8 @@ def gather(site, s, own, likelihoods, orientation, damage, linear):
     for pair in range(low, likelihoods.pair_offsets[site + 1]):
         if likelihoods.sample[pair] != s or (likelihoods.allele[pair] == NOTHING and not counts_all):
             continue
-        place, best = likelihoods.value_offsets[site] + (pair - low) * alleles, -np.inf
-        for a in range(alleles):
-            best = max(best, likelihoods.values[place + a])
+        place = likelihoods.value_offsets[site] + (pair - low) * alleles
+        best = likelihoods.values[place : place + alleles].max()
         spoilt, side = 0.0, orientation[likelihoods.read[pair]]
         for a in range(alleles):
             linear[row, a] = max(LEAST, 10.0 ** (likelihoods.values[place + a] - best)) / reach[a]

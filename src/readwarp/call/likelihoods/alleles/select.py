@@ -246,8 +246,7 @@ def try_pairs(tables, is_sided, masks, costs, stays, combination, sums, scores):
     """
     best, (linear, other) = -np.inf, tables
     for a in range(masks.size):
-        for r in range(sums.size):
-            sums[r] = linear[r, a]
+        sums[:] = linear[:, a]
         for b in range(0 if is_sided else a, masks.size):
             scores[a, b] = score_exchange(other, sums, b, 2, 1) - cost_of(masks[a] | masks[b], costs)
             if scores[a, b] > best:
@@ -279,8 +278,7 @@ def climb(linear, masks, costs, stays, combination, sums, scores):
         is_better, is_changed = False, True
         for copy in range(ploidy):
             if not is_changed and combination[copy] == combination[copy - 1]:
-                for h in range(number):
-                    scores[copy, h] = scores[copy - 1, h]
+                scores[copy, :number] = scores[copy - 1, :number]
                 continue
             before, others = combination[copy], add_others(linear, masks, combination, copy, sums)
             for h in range(number):

@@ -81,7 +81,7 @@ class Annotation(NamedTuple):
 
 
 ANNOTATIONS = (  # in the order of a record
-    Annotation("DP", "Informative reads", cohort.total_depth, type="Integer"),
+    Annotation("DP", "Informative reads", lambda reports, _: reports.depth, type="Integer"),
     Annotation("QD", "QUAL / depth of samples carrying an ALT allele", cohort.quality_by_depth, 2),
     Annotation("MQ", "Root mean square mapping quality", by_reads(cohort.root_mean_square), 2),
     Annotation(

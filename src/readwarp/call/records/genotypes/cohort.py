@@ -68,10 +68,6 @@ def by_strands(rule: Callable[..., float]) -> Join:
     return join
 
 
-def total_depth(reports: Reports, name: str) -> float:
-    return reports.depth
-
-
 def quality_by_depth(reports: Reports, name: str) -> float:
     return reports.quality / reports.alt_depth if reports.alt_depth else NAN
 

@@ -66,17 +66,14 @@ def find_shares(crowded, sites, likelihoods, share):
     for site in crowded:
         first = sites.allele_offsets[site]
         n = sites.allele_offsets[site + 1] - first
-        own, fresh = np.empty(n), np.empty(n)
-        own[:] = 1.0 / n
+        own, fresh = np.full(n, 1.0 / n), np.empty(n)
         for _ in range(ROUNDS):
             fresh[:], reads = 0.0, 0
             for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
                 if likelihoods.allele[pair] == NOTHING:
                     continue
-                row, best = likelihoods.value_offsets[site] + (pair - likelihoods.pair_offsets[site]) * n, -np.inf
-                total = 0.0
-                for a in range(n):
-                    best = max(best, likelihoods.values[row + a])
+                row = likelihoods.value_offsets[site] + (pair - likelihoods.pair_offsets[site]) * n
+                best, total = likelihoods.values[row : row + n].max(), 0.0
                 for a in range(n):
                     total += own[a] * 10.0 ** (likelihoods.values[row + a] - best)
                 reads += 1

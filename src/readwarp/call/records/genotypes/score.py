@@ -104,9 +104,7 @@ def gather_reads(site, likelihoods, odds, alleles, reads):
         if likelihoods.allele[pair] == NOTHING:
             continue
         s, row = likelihoods.sample[pair], likelihoods.value_offsets[site] + (pair - low) * alleles
-        best = likelihoods.values[row]
-        for a in range(1, alleles):
-            best = max(best, likelihoods.values[row + a])
+        best = likelihoods.values[row : row + alleles].max()
         for a in range(alleles):
             reads.linear[reads.place[s], a] = 10.0 ** (likelihoods.values[row + a] - best)
         reads.weight[reads.place[s]] = 1.0 / (1.0 + 10.0 ** -odds[pair]) if odds.size else 0.5
