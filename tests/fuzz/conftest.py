@@ -1,10 +1,13 @@
 """Servers that run cases, one for all campaigns of a worker, and one whose kernels check every index."""
 
+from pathlib import Path
+
 import pytest
 
 import emulated_card
+import readwarp
 from helpers.cards import HAS_GPU
-from helpers.command_samples import CONTIGS, fasta, pairs, record
+from helpers.command_samples import write_pairs
 from helpers.fuzzing import Server
 
 
@@ -27,12 +30,14 @@ def checking_server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def card_server(tmp_path_factory):
-    """Its commands find a card; the first one, in a process of its own like all, compiles the kernels."""
-    folder = tmp_path_factory.mktemp("cards")
+    """Its commands find a card. One compiles the kernels; then it imports what all need, but starts no CUDA itself."""
+    folder, source = tmp_path_factory.mktemp("cards"), Path(readwarp.__file__).parents[1]
     server = Server(folder, **({} if HAS_GPU else emulated_card.environment("9.0:8G", checks="")))
-    (folder / "ref.fa").write_text(fasta(CONTIGS))
-    for mate in (1, 2):
-        (folder / f"r_{mate}.fq").write_text("".join(record(pair[0], pair[mate]) for pair in pairs(40)))
-    server.prepare(folder, ["align", "ref.fa", "r_1.fq", "r_2.fq", "-o", "o.bam", "-q", "--device", "cuda"])
+    write_pairs(folder, 40)
+    server.prepare(folder, ["align", "ref.fa", "r_1.fq", "r_2.fq", "-o", "card.bam", "-q", "--device", "cuda"])
+    modules = [".".join(path.relative_to(source).with_suffix("").parts) for path in source.glob("readwarp/**/cuda*.py")]
+    for name, reads in (("sam", ["r_1.fq", "r_2.fq"]), ("bam", ["card.bam"])):
+        arguments = ["align", "ref.fa", *reads, "-o", f"cpu.{name}", "-q", "--device", "cpu"]
+        server.warm_up(folder, arguments, [*modules, "readwarp.device.trial"])
     yield server
     server.close()

@@ -8,7 +8,7 @@ import pytest
 from helpers.alignment_bytes import Bam
 from helpers.bam_mutations import mutate
 from helpers.command_samples import CONTIGS, fasta, pairs, record
-from helpers.fuzzing import Case, campaign
+from helpers.fuzzing import Case, campaign, try_on_both
 
 TAGS = "BC:Z:ACGT-TT XB:B:s,1,-2,3 XC:B:f,0.5 XA:A:c XH:H:1AE3 XF:f:1.5 XI:i:-70000"
 CHECK = "helpers.fuzz_checks:alignments"
@@ -41,8 +41,8 @@ def checked_files(tmp_path_factory, checking_server):
     return make_files(tmp_path_factory.mktemp("checked-bam"), checking_server)
 
 
-def maker(files, command, *more):
-    """A function that makes a case of one of the commands, with mutated alignments. more: options of align."""
+def maker(files, command):
+    """A function that makes a case of one of the commands, with mutated alignments."""
     bams = {name: Bam.read(files / name) for name in ("part.bam", "sorted.bam")}
     shared = {name: files / name for name in ("ref.fa", "ref.fa.rwx")}
 
@@ -61,7 +61,7 @@ def maker(files, command, *more):
     def make_align(chance):
         what, data = mutate(chance, copy.deepcopy(bams[chance.choice(("part.bam", "sorted.bam"))]))
         output = chance.choice(("o.bam", "o.sam"))
-        arguments = ("align", "ref.fa", "x.bam", "-o", output, "-q", *more)
+        arguments = ("align", "ref.fa", "x.bam", "-o", output, "-q")
         return Case(what, {"x.bam": data} | shared, arguments, "x.bam", [(CHECK, [output])])
 
     def make_call(chance):
@@ -89,7 +89,7 @@ def test_bam(pytestconfig, server, files, tmp_path, command):
 
 @pytest.mark.gpu
 def test_bam_for_a_card(pytestconfig, card_server, files, tmp_path):
-    campaign(pytestconfig, card_server, tmp_path, "bam-card", maker(files, "align", "--device", "cuda"), share=0.05)
+    campaign(pytestconfig, card_server, tmp_path, "bam-card", maker(files, "align"), 0.04, try_on_both)
 
 
 @pytest.mark.slow

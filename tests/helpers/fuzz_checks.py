@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 import pysam
+from isal import igzip
 
 NAME = re.compile(r"[!-?A-~]{1,254}")
 TAGS = re.compile(
     r"[A-Za-z][A-Za-z0-9]:(A:[!-~]|i:[-+]?[0-9]+|f:[-+]?([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|inf|nan)|Z:[ !-~]*"
     r"|H:([0-9A-F][0-9A-F])*|B:([cCsSiI](,[-+]?[0-9]+)*|f(,[-+]?([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|inf|nan))*))"
 )
+GZIP = b"\x1f\x8b"
 MAPPED, UNMAPPED = "MIDNSHP=X", 4
 
 
@@ -91,6 +93,12 @@ def same_records(path: str, expected: str) -> None:
     """The records of a SAM file are those of another one."""
     one, two = ([line for line in Path(name).read_text().splitlines() if line[:1] != "@"] for name in (path, expected))
     assert one == two, "other records"
+
+
+def same_contents(path: str, expected: str) -> None:
+    """The bytes of a file are those of another one, decompressed if it is BAM."""
+    one, two = (Path(name).read_bytes() for name in (path, expected))
+    assert (one == two) if one[:2] != GZIP else (igzip.decompress(one) == igzip.decompress(two)), "other contents"
 
 
 def check_sample(sample: pysam.VariantRecordSample, alleles: int, line: str) -> None:

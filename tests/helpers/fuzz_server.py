@@ -35,6 +35,8 @@ def serve() -> None:
 
 def warm_up(job: dict) -> dict:
     os.chdir(job["folder"])
+    for name in job["modules"]:
+        import_module(name)
     with open(STDERR, "w") as out, contextlib.redirect_stderr(out), contextlib.redirect_stdout(out):
         code = main(job["arguments"])
     return {"code": code, "seconds": 0.0, "memory": 0}

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ MEMORY = 2 << 30  # bytes of a case's peak
 REFUSED = (2, 3)  # exit codes of bad input
 CLAIM = re.compile(r"readwarp-[0-9a-f-]{36}\.\d+\.lock")  # of a card: it stays, and its holder is who has locked it
 MOST = 10  # faults until a campaign ends
+SAME = "helpers.fuzz_checks:same_contents"
 UNFIT = ("Traceback", "internal error", "[Errno", "[E::", "[W::", "Error:", "Fatal Python error")
 
 
@@ -107,9 +108,9 @@ class Server:
     def close(self) -> None:
         self._process.communicate(timeout=60)
 
-    def warm_up(self, folder: Path, arguments: Sequence[object]) -> None:
-        """Run a command whose kernels later ones need."""
-        answer = self._ask(folder, arguments, warm=True)
+    def warm_up(self, folder: Path, arguments: Sequence[object], modules: Sequence[str] = ()) -> None:
+        """Run a command whose kernels later ones need, and import the modules that they need."""
+        answer = self._ask(folder, arguments, warm=True, modules=modules)
         assert answer["code"] == 0, (folder / STDERR).read_text()
 
     def prepare(self, folder: Path, arguments: Sequence[object]) -> None:
@@ -134,7 +135,7 @@ class Server:
 
     def _ask(self, folder: Path, arguments: Sequence[object], **options: object) -> dict[str, Any]:
         job = {"folder": str(folder), "arguments": [str(a) for a in arguments]}
-        job |= {"warm": False, "check": "", "limit": LIMIT, "stdin": None} | options
+        job |= {"warm": False, "modules": (), "check": "", "limit": LIMIT, "stdin": None} | options
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
@@ -174,6 +175,30 @@ def judge(case: Case, outcome: Outcome) -> list[str]:
 
 def try_case(server: Server, folder: Path, case: Case) -> list[str]:
     """Run a case in a new folder -> what was handled badly, with what was said."""
+    return _try(server, folder, case)[1]
+
+
+def try_on_both(server: Server, folder: Path, case: Case) -> list[str]:
+    """Run a case on the CPU and beside a card -> what either handled badly, and in what the card's differs."""
+    folder.mkdir()
+    (cpu, faults), (card, others) = (
+        _try(server, folder / side, replace(case, arguments=(*case.arguments, "--no-pg", "--device", side)))
+        for side in ("cpu", "cuda")
+    )
+    faults += others
+    if (cpu.code, cpu.said) != (card.code, card.said):
+        faults += [
+            f"on the CPU, exit {cpu.code}: {cpu.said.strip()}",
+            f"on a card, exit {card.code}: {card.said.strip()}",
+        ]
+    elif cpu.code == 0:
+        output = case.arguments[case.arguments.index("-o") + 1]
+        problem = server.check(folder / "cuda", SAME, [output, folder / "cpu" / output])
+        faults += [problem] if problem else []
+    return faults
+
+
+def _try(server: Server, folder: Path, case: Case) -> tuple[Outcome, list[str]]:
     folder.mkdir()
     for name, content in case.files.items():
         if isinstance(content, Path):
@@ -185,18 +210,24 @@ def try_case(server: Server, folder: Path, case: Case) -> list[str]:
     if outcome.code == 0:
         found = ((check, server.check(folder, check, arguments)) for check, arguments in case.checks)
         faults += [f"{check}: {problem}" for check, problem in found if problem]
-    return [*faults, outcome.said.strip()[-600:]] if faults else []
+    return outcome, [*faults, outcome.said.strip()[-600:]] if faults else []
 
 
 def campaign(
-    config: pytest.Config, server: Server, folder: Path, name: str, make: Callable[[Mutator], Case], share: float = 1.0
+    config: pytest.Config,
+    server: Server,
+    folder: Path,
+    name: str,
+    make: Callable[[Mutator], Case],
+    share: float = 1.0,
+    attempt: Callable[[Server, Path, Case], list[str]] = try_case,
 ) -> None:
     """Cases of one kind: --fuzz-cases of them, times `share`. Fails with all that were handled badly, at most MOST."""
     seed, count, bad = config.option.fuzz_seed, max(1, round(config.option.fuzz_cases * share)), []
     for number in range(count):
         case = make(Mutator(f"{seed} {name} {number}"))
         own = folder / f"{name}-{number}"
-        if faults := try_case(server, own, case):
+        if faults := attempt(server, own, case):
             command = f"readwarp {' '.join(map(str, case.arguments))}"
             bad.append("\n    ".join([f"{own}: {case.what}: {command}", *faults]))
         else:

@@ -80,9 +80,9 @@ def choose_backend(resources: Resources, paths: Iterable[str | Path], work: Comm
 
 def choose_device(resources: Resources, paths: Iterable[str | Path], work: CommandWork, share: float = 1.0) -> str:
     """Resolve --device; auto becomes cpu where the slowest GPU would not be faster, which is logged."""
-    cards, threads = backends.devices(), resources.threads
-    if resources.device != "auto" or not cards:
+    if resources.device != "auto" or not (cards := backends.devices()):
         return resources.device
+    threads = resources.threads
     bases, least = bases_of(paths), min_bases(work, threads, min(card.speed for card in cards), START_SECONDS)
     if least is None:
         logger.info("running on the CPU: with %d threads, a GPU would be no faster", threads)
