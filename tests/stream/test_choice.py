@@ -7,6 +7,7 @@ import pytest
 from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.driver import Device
+from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.stream.choice import ALIGN, CALL, bases_of, choose_device
 
 
@@ -20,7 +21,7 @@ def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
     path.write_bytes(b"@" * 230)
     with caplog.at_level("INFO", "readwarp"):
         assert choose_device(Resources(2, "auto"), [path, path], ALIGN) == "cpu"
-    assert "about 200 read bases; a GPU pays off from 85,603,112" in caplog.text
+    assert "about 200 read bases; a GPU pays off from 73,089,700" in caplog.text
 
 
 def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
@@ -59,6 +60,21 @@ def test_the_slowest_card_decides(monkeypatch):
     assert choose_device(Resources(2, "auto"), [Path("-")], ALIGN) == "cpu"
     monkeypatch.setattr(backends, "devices", lambda: shown[1:])
     assert choose_device(Resources(2, "auto"), [Path("-")], ALIGN) == "auto"
+
+
+def test_gzip_that_one_thread_inflates_may_leave_nothing_to_save(with_card, tmp_path):
+    """With 18 threads, both sides wait for it; in blocks, 18 threads inflate."""
+    for name, head, side in (("a.fq.gz", b"\x1f\x8b", "cpu"), ("b.fq.gz", EOF_BLOCK, "auto"), ("c.fq", b"@", "auto")):
+        path = tmp_path / name
+        with path.open("wb") as file:
+            file.write(head)
+            file.truncate(1 << 40)
+        assert choose_device(Resources(18, "auto"), [path, Path("-")], ALIGN) == side
+
+
+def test_only_auto_asks_the_driver(monkeypatch):
+    monkeypatch.setattr(backends, "devices", lambda: pytest.fail("asked"))
+    assert [choose_device(Resources(2, side), [Path("-")], ALIGN) for side in ("cpu", "cuda:1")] == ["cpu", "cuda:1"]
 
 
 def test_nothing_is_said_without_a_card(tmp_path, caplog, monkeypatch):

@@ -4,12 +4,11 @@ A GPU needs time to start: loading CUDA and kernels, making contexts and pinned 
 time with each read base, or none where the cores are many. A model of the time per read base decides, in which the
 slowest part counts:
 
-    cores alone      max(their threads' time / threads, lock)
-    beside a card    max(the host's time / threads, lock, clocks / (multiprocessors * clock rate))
+    cores alone      max(their threads' time / threads, lock, stream)
+    beside a card    max(the host's time / threads, lock, stream, clocks / (multiprocessors * clock rate))
 
-The lock is Python's: one thread of a process has it at a time. A card also has a single start-up time. The figures of
-`align` were measured on a machine with a card; of `call`, the host's on one without, and the clocks come from a model
-(both: docs/notes/model.md). Kernel compilation, once per machine, is not counted.
+The lock is Python's: one thread of a process has it at a time. A stream of gzip is inflated by one thread, two at a
+time of pairs. A card also has a single start-up time. Kernel compilation, once per machine, is not counted.
 """
 
 import logging
@@ -23,13 +22,15 @@ from readwarp.config.declare import chosen
 from readwarp.config.options import ResourceOptions
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
-from readwarp.formats.common.compressed import compression_of
+from readwarp.formats.common.compressed import compression_of, is_bgzf
 from readwarp.python.keywords import bytes_of
 from readwarp.system.machine import usable_threads
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 1.1  # more than on cores, up to the first batch, with kernels from the cache: 0.7 to 1.1 measured
-BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with names
+BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BGZF": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with names
+INFLATING = {"gzip": 6.2, "BGZF": 4.4}  # ns of threads per read base; other threads' time is without it
+STREAMS = 2  # of gzip, each with a thread: the mates' files of pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,11 @@ class SideSpeed:
     threads: float  # CPU time of all threads
     lock: float  # longest time that one process holds Python's lock
 
-    def seconds(self, threads: int) -> float:
-        """Return the seconds per read base."""
-        return 1e-9 * max(self.threads / threads, self.lock)
+    def seconds(self, threads: int, packing: str = "text") -> float:
+        """Return the seconds per read base of files packed so."""
+        inflating = INFLATING.get(packing, 0.0)
+        stream = inflating / STREAMS if packing == "gzip" else 0.0
+        return 1e-9 * max((self.threads + inflating) / threads, self.lock, stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,14 @@ class CommandWork:
     clocks: float  # of a multiprocessor, per read base
 
 
-# 10 Mb of chr20: reads of 2 x 150 on an H200 with 16 cores, in batches of 33 Mbases beside the card; windows of `call`
-# at 15x, of which PairHMM is a ninth, and the host's work that a card takes over a third of that
-# (benchmarks/host_of_card.py), with the model's maximum of clocks over seven cards. Many workers are processes, each
-# with a lock of its own, except those of `align` beside a card.
-ALIGN = CommandWork(SideSpeed(48.1, 0.0), SideSpeed(22.4, 2.5), clocks=102.0)
+# Measured on an H200 with 16 cores (docs/notes/model.md), 10 Mb of chr20 as 2 x 150, in batches of 33 Mbases beside the
+# card: cores, clocks, and the lock, which took three to four times what benchmarks/host_of_card.py counted, since to
+# get it back costs too; it counts no less now. Derived since, from figures of that benchmark: the host takes 1.2 us a
+# read unsorted and 1.7 sorted, where cores take 3.5 and 4.0, that is 0.35 to 0.42 of their time; and INFLATING, whose
+# machine aligns on cores in half the time. Of `call`, the host's were measured on cores, windows at 15x, of which
+# PairHMM is a ninth, and the host's work that a card takes over a third of that; clocks are the model's maximum over
+# seven cards. Many workers are processes, each with a lock of its own, except those of `align` beside a card.
+ALIGN = CommandWork(SideSpeed(48.1, 0.0), SideSpeed(18.0, 2.5), clocks=102.0)
 CALL = CommandWork(SideSpeed(19.8, 0.0), SideSpeed(19.1, 0.3), clocks=10.0)
 
 
@@ -82,8 +88,9 @@ def choose_device(resources: Resources, paths: Iterable[str | Path], work: Comma
     """Resolve --device; auto becomes cpu where the slowest GPU would not be faster, which is logged."""
     if resources.device != "auto" or not (cards := backends.devices()):
         return resources.device
-    threads = resources.threads
-    bases, least = bases_of(paths), min_bases(work, threads, min(card.speed for card in cards), START_SECONDS)
+    threads, files = resources.threads, list(map(Path, paths))
+    bases, packing = bases_of(files), next((_packing(path) for path in files if path.is_file()), "text")
+    least = min_bases(work, threads, min(card.speed for card in cards), START_SECONDS, packing)
     if least is None:
         logger.info("running on the CPU: with %d threads, a GPU would be no faster", threads)
     elif bases is not None and bases * share < least:
@@ -94,14 +101,14 @@ def choose_device(resources: Resources, paths: Iterable[str | Path], work: Comma
     return "cpu"
 
 
-def min_bases(work: CommandWork, threads: int, speed: float, start: float) -> int | None:
+def min_bases(work: CommandWork, threads: int, speed: float, start: float, packing: str = "text") -> int | None:
     """Return the read bases from which a card is faster; None if it never is.
 
     speed: multiprocessors times clock rate of the card in 1/s; 0 if unknown, in which case the host decides. start:
     seconds that the card takes before the first read.
     """
     on_card = work.clocks / speed if speed else 0.0
-    saved = work.cores.seconds(threads) - max(work.host.seconds(threads), on_card)
+    saved = work.cores.seconds(threads, packing) - max(work.host.seconds(threads, packing), on_card)
     return int(start / saved) if saved > 0 else None
 
 
@@ -122,4 +129,4 @@ def _packing(path: Path) -> str:
         return "CRAM"
     if compression_of(head) is None:
         return "text"
-    return "BAM" if path.suffix == ".bam" else "gzip"
+    return "BAM" if path.suffix == ".bam" else "BGZF" if is_bgzf(head) else "gzip"
