@@ -1,6 +1,8 @@
 """Batches of the align job within --memory and --vram."""
 
+import re
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ from readwarp.align.budget import (
     WINDOW,
     TakenMemory,
     bytes_to_sort,
+    card_for,
     card_of,
     plan_batches,
     plan_cards,
@@ -38,6 +41,7 @@ from readwarp.align.insert_models import InsertModels
 from readwarp.align.job import AlignJob, open_memory
 from readwarp.align.long.ends import scalar as ends
 from readwarp.align.pair import given as insert_sizes
+from readwarp.cli.doctor import HUMAN
 from readwarp.config import AlignParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError
@@ -49,9 +53,10 @@ from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads
 from readwarp.index import Index
 from readwarp.metrics import Metrics
+from readwarp.python.keywords import bytes_of
 from readwarp.ragged import columns_of
 from readwarp.stream.cards import Cards
-from readwarp.stream.plan import AHEAD, MIN_ON_CARD, CardPlan
+from readwarp.stream.plan import AHEAD, CARD_BATCH, MIN_ON_CARD, Card, CardPlan, min_bytes, plan_card, readable
 
 if HAS_CARDS:
     from readwarp.align.extend import cuda as extend
@@ -59,6 +64,7 @@ if HAS_CARDS:
     from readwarp.device.cuda_launch import WARP
     from readwarp.device.memory import PINNED
     from readwarp.device.staging import rounded
+    from readwarp.finish import cuda_blocks
     from readwarp.pairwise import cuda_local
 
 GB, MB = 1 << 30, 1 << 20
@@ -210,6 +216,32 @@ def test_the_plan_says_where_seeds_are_looked_up(index):
     card = card_of(index)
     assert (card.reference, card.seeds) == (reference_bytes(index), seed_bytes(index))
     assert planned(index, 256 * MB).index_bytes == card.reference + card.seeds
+
+
+def described(card: Card, vram: int) -> str:
+    try:
+        made = plan_card(vram, card, 16, CARD_BATCH)
+    except MemoryBudgetError:
+        return f"exit code 5: at least {readable(min_bytes(card))}"
+    where = ", seeds on the host" if made.seeding == "cpu" else ""
+    return f"{made.workspaces} of {made.batch_bases / 1e6:.1f} million{where}"
+
+
+@pytest.mark.cards
+def test_the_page_says_what_is_planned():
+    """docs/how-to/memory.md, for 16 threads; a human genome has its place from 2 GB on, also beside BAM's blocks."""
+    page = (Path(__file__).parents[2] / "docs/how-to/memory.md").read_text()
+    rows = re.findall(r"^\| (\d+[GM])(?: and more)? \| (.*) \| (.*) \| (.*) \|$", page, re.M)
+    small, human = card_for(200_000), card_for(HUMAN)
+    made = []
+    for size, *_ in rows:
+        vram = bytes_of(size)
+        number, blocks = cuda_blocks.divided(vram // cuda_blocks.SHARE // cuda_blocks.device_bytes(1))
+        beside = replace(human, beside=number * cuda_blocks.device_bytes(blocks))
+        made.append((size, *(described(card, vram) for card in (small, human, beside))))
+    assert rows == made
+    assert {"2G", "4G", "8G", "16G", "24G"} <= {size for size, *_ in rows}
+    assert all("exit" not in "".join(row) for row in rows if row[0] not in ("256M", "1G"))
 
 
 def test_memory_for_sorting_follows_reads_and_budget(tmp_path):
