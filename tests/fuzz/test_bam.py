@@ -88,8 +88,9 @@ def test_bam(pytestconfig, server, files, tmp_path, command):
 
 
 @pytest.mark.gpu
+@pytest.mark.xdist_group("fuzz-cards")  # one server for all of them
 def test_bam_for_a_card(pytestconfig, card_server, files, tmp_path):
-    campaign(pytestconfig, card_server, tmp_path, "bam-card", maker(files, "align"), 0.04, try_on_both)
+    campaign(pytestconfig, card_server, tmp_path, "bam-card", maker(files, "align"), 0.03, try_on_both)
 
 
 @pytest.mark.slow

@@ -81,6 +81,7 @@ def test_reads(form, pytestconfig, server, reference, mates, tmp_path):
 
 
 @pytest.mark.gpu
+@pytest.mark.xdist_group("fuzz-cards")  # one server for all of them
 @pytest.mark.parametrize("form", FORMS)
 def test_reads_for_a_card(form, pytestconfig, card_server, reference, mates, tmp_path):
-    campaign(pytestconfig, card_server, tmp_path, f"{form}-card", maker(form, reference, mates), 0.04, try_on_both)
+    campaign(pytestconfig, card_server, tmp_path, f"{form}-card", maker(form, reference, mates), 0.03, try_on_both)
