@@ -112,7 +112,7 @@ ENDS = [
 PAIRWISE = [
     Kernel(f"pairwise {name}", "pairwise.cuda", name, arguments, 64)
     for name, arguments in (
-        ("score_threads", "pairwise.pairs.Pairs i8[] pairwise.pairs.Scheme i4[,] i4[,] pairwise.pairs.Ends"),
+        ("score_threads", "pairwise.pairs.Pairs i8[] i4 pairwise.pairs.Scheme i4[,,] pairwise.pairs.Ends"),
         (
             "trace_threads",
             "pairwise.pairs.Tasks i8[] pairwise.pairs.Scheme i4[,] i4[,] u1[,] pairwise.pairs.Walks u4[]",

@@ -1,5 +1,7 @@
 """Pairs on CUDA give the bytes of the CPU lanes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,21 @@ def test_substitution_matrices(mode):
     matrix[:20, :20] = rng.integers(-5, 4, (20, 20))
     np.fill_diagonal(matrix[:20, :20], 9)
     check(packed(*random_pairs(rng, 300, 90, 20)), Scheme(Costs(9, 5, 8, 1), mode, matrix.ravel()))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 20], ids=["warps", "threads"])
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL])
+def test_around_the_edges_of_warps(mode, small, monkeypatch):
+    """All pairs of these lengths, whose two letters make many ties, and a single pair that is long, without tiles."""
+    monkeypatch.setattr(cuda, "SMALL", small)
+    monkeypatch.setattr(cuda, "engines", lambda costs: ())
+    rng, lengths = np.random.default_rng(mode), (0, 1, 2, 31, 32, 33, 64, 65, 97)
+    scheme = Scheme(Costs(2, 3, 2, 1, 2 * (mode == LOCAL)), mode)
+    queries, targets = zip(
+        *[[rng.integers(0, 2, n).tolist() for n in both] for both in product(lengths, lengths)], strict=True
+    )
+    check(packed(queries, targets), scheme)
+    check(packed(*([rng.integers(0, 2, n).tolist()] for n in (700, 333))), scheme)
 
 
 def check(pairs, scheme):

@@ -1,5 +1,7 @@
 """Each operation of packed lanes compared with NumPy; the tile kernel in each form compared with the CPU lanes."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from readwarp.device.cuda_jit import cuda_kernel
 from readwarp.device.lanes import HALF2, INT32, S16X2
 from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import Workspace, current
-from readwarp.pairwise import cpu, cuda
+from readwarp.pairwise import cpu, cuda, cuda_local
 from readwarp.pairwise.cuda_local import (
     constants_of,
     device_bytes,
@@ -19,6 +21,7 @@ from readwarp.pairwise.cuda_local import (
     fits_tiles,
     score_on_tiles,
     shape_table,
+    shapes_of,
     stream_starts,
 )
 from readwarp.pairwise.cuda_tiles import (
@@ -164,7 +167,13 @@ def test_form_by_capability():
 
 
 def on_tiles(queries, targets, costs, form, constants=None):
-    """(ends on tiles, ends on the CPU); no pair has an empty sequence."""
+    """(ends on tiles of all shapes, ends on the CPU); no pair has an empty sequence."""
+    with patch.object(cuda_local, "FEW", 0):
+        return on_few_tiles(queries, targets, costs, form, constants)
+
+
+def on_few_tiles(queries, targets, costs, form, constants=None):
+    """The same in the one shape that few pairs take."""
     pairs = packed(queries, targets)
     found = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     workspace = current()
@@ -271,6 +280,17 @@ def test_costs_that_a_form_does_not_hold():
     assert constants_of(S16X2, Costs(1, 4, 900, 1, 0)) is None  # nothing left for scores
     assert constants_of(S16X2, Costs(7, 4, 6, 1, 0)).max_bases < MAX_QUERY  # a half would be carried to the other
     assert constants_of(S16X2, Costs(2, 8, 12, 2, 10)).max_bases >= 250
+
+
+@pytest.mark.parametrize("longest", [1, 128, 129, 512])
+def test_few_pairs_share_a_launch(longest, form):
+    """Queries of all lengths up to the longest, an odd number of them; a longer one has more columns in each thread."""
+    rng, costs = np.random.default_rng(longest), Costs(1, 4, 6, 1)
+    queries, targets = some_pairs(rng, [longest, *rng.integers(1, longest + 1, 20)], 4)
+    (shape,) = set(shapes_of(np.array([len(query) for query in queries]), form).tolist())
+    assert shape // 100 == 32 and 0 <= 32 * (shape % 100) - longest < max(128, 64)
+    found, expected = on_few_tiles(queries, targets, costs, form)
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
 def test_shapes_hold_their_queries():

@@ -11,10 +11,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
+from readwarp.device.cuda_launch import WARP
+from readwarp.device.instructions import highest_of, shuffle_up
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import check_walks, finish_traces, rows_to_trace, score_empty_pairs, start_walks, tasks_of
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
+from readwarp.pairwise.cuda_tiles import first_best
 from readwarp.pairwise.cuda_trace import room_of, trace
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
@@ -23,6 +26,7 @@ from readwarp.ragged import concatenate, replace, take
 
 ROOM = 1 << 28  # bytes of working memory per launch
 THREADS = 64
+SMALL = 1024  # cells of a pair that one thread scores, not a warp
 
 
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
@@ -43,19 +47,21 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
 
 
 def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Workspace, ends: Ends) -> None:
-    """Score these pairs, sorted by size, with an alignment per thread, for all costs, lengths and modes."""
+    """Score these pairs, sorted by size, for all costs, lengths and modes: small ones a thread each, others a warp."""
     if not order.size:
         return
+    is_small = pairs.query_lengths[order] * pairs.target_lengths[order] <= SMALL
     with workspace.frame():
         there, scheme_there = workspace.on_card((pairs, scheme))
         found = Ends(*(workspace.empty(len(pairs), np.int32) for _ in range(3)))
-        for part in _parts(order, 8 * pairs.query_lengths[order]):
-            shape = int(pairs.query_lengths[part].max()), part.size
-            with workspace.frame():
-                H, E = (workspace.empty(shape, np.int32) for _ in range(2))
-                score_threads[_grid(part.size), THREADS, workspace.stream](
-                    there, workspace.upload(part), scheme_there, H, E, found
-                )
+        for group, some in ((WARP, order[~is_small]), (1, order[is_small])):
+            for part in _parts(some, 8 * pairs.target_lengths[some]):
+                rows = int(pairs.target_lengths[part].max())
+                with workspace.frame():
+                    borders = workspace.empty((2, rows, part.size), np.int32)
+                    score_threads[_grid(group * part.size), THREADS, workspace.stream](
+                        there, workspace.upload(part), np.int32(group), scheme_there, borders, found
+                    )
         for column, values in zip(ends, workspace.download(*found), strict=True):
             column[order] = values[order]
 
@@ -124,40 +130,58 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
 
 
 @cuda_kernel
-def score_threads(pairs, order, scheme, H, E, ends):
-    """Find the best score and end of one pair: the best cell, ties to the first row, then the first column."""
-    thread = cuda.grid(1)
-    if thread >= order.size:
-        return
-    pair, (costs, mode, matrix) = order[thread], scheme
-    _, _, gap_open, gap_extend, bonus = costs
+def score_threads(pairs, order, group, scheme, borders, ends):
+    """Find the best score and end of a pair, by `group` threads: the best cell, ties to the first row, then column.
+
+    Thread r has every group-th column from r on, and works on a row one step after thread r - 1, which passes on H and
+    F; those of the last thread wait in `borders` for the first one's next column.
+    """
+    thread, (costs, mode, matrix) = np.int32(cuda.grid(1)), scheme
+    slot, rank = np.int32(thread // group), np.int32(thread % group)
+    pair, is_local = order[min(slot, order.size - 1)], mode == LOCAL
     query_at, target_at = pairs.query_starts[pair], pairs.target_starts[pair]
     columns, rows = np.int32(pairs.query_lengths[pair]), np.int32(pairs.target_lengths[pair])
-    opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
-    floor = np.int32(0) if mode == LOCAL else np.int32(UNREACHED)
-    for j in range(columns):
-        H[j, thread] = floor if mode == LOCAL else np.int32(-gap_open - (j + 1) * gap_extend)
-        E[j, thread] = floor
-    left = np.int32(bonus) if mode == LOCAL else np.int32(0)
-    best = H[columns - 1, thread] if mode == SEMIGLOBAL else floor
-    best_row, best_column = np.int32(0), np.int32(columns) if mode != LOCAL else np.int32(0)
-    for i in range(rows):
-        base = pairs.targets[target_at + i]
-        diagonal = left
-        if mode == GLOBAL:
-            left -= opening if i == 0 else extending
-        F = floor if mode == LOCAL else np.int32(left - opening)
-        for j in range(columns):
-            gain = np.int32(gain_of(pairs.queries[query_at + j], base, costs, matrix))
-            h, e, F, _ = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
-            end = h
-            if mode == LOCAL and j == columns - 1:
-                end = np.int32(diagonal + gain + bonus)
-            if (mode == LOCAL or j == columns - 1) and (mode != GLOBAL or i == rows - 1) and end > best:
-                best, best_row, best_column = end, np.int32(i + 1), np.int32(j + 1)
-            diagonal = H[j, thread]
-            H[j, thread], E[j, thread] = h, e
-    ends.score[pair], ends.query_stop[pair], ends.target_stop[pair] = best, best_column, best_row
+    if slot >= order.size:
+        rows = np.int32(0)
+    opening, extending = np.int32(costs.gap_open + costs.gap_extend), np.int32(costs.gap_extend)
+    bonus, floor = np.int32(costs.bonus), np.int32(0 if is_local else UNREACHED)
+    best, best_row, best_column = floor, np.int32(0), np.int32(0 if is_local else columns)
+    if mode == SEMIGLOBAL:
+        best = border(columns, costs, True)
+    j, steps, most = rank, np.int32(highest_of(rows) + group - 1), highest_of(columns)
+    while j - rank < most:
+        code, E, i = pairs.queries[query_at + min(j, columns - 1)], floor, np.int32(-rank)
+        diagonal = bonus if is_local and j == 0 else border(j, costs, not is_local)
+        h = F = floor
+        while i < steps - rank:
+            left, F = shuffle_up(h), shuffle_up(F)
+            if j == 0:
+                left = bonus if is_local else border(i + 1, costs, mode == GLOBAL)
+                F = floor if is_local else np.int32(left - opening)
+            elif rank == 0 and i < rows:
+                left, F = borders[0, i, slot], borders[1, i, slot]
+            if 0 <= i < rows and j < columns:
+                gain = np.int32(gain_of(code, pairs.targets[target_at + i], costs, matrix))
+                h, E, F, _ = cell(diagonal, gain, E, F, opening, extending, floor)
+                end = np.int32(diagonal + gain + bonus) if is_local and j == columns - 1 else h
+                is_end = is_local or (j == columns - 1 and (mode == SEMIGLOBAL or i == rows - 1))
+                if is_end and (end > best or (end == best and i + 1 < best_row)):
+                    best, best_row, best_column = end, np.int32(i + 1), np.int32(j + 1)
+                diagonal = left
+                if rank == group - 1:
+                    borders[0, i, slot], borders[1, i, slot] = h, F
+            i = np.int32(i + 1)
+        cuda.syncwarp()
+        j = np.int32(j + group)
+    best, best_row, best_column = first_best(best, best_row, best_column, group)
+    if rank == 0 and slot < order.size:
+        ends.score[pair], ends.query_stop[pair], ends.target_stop[pair] = best, best_column, best_row
+
+
+@cuda.jit(device=True)
+def border(bases, costs, is_gap):
+    """Return H beside that many bases of one sequence and none of the other, where a gap is charged for them."""
+    return np.int32(-costs.gap_open - bases * costs.gap_extend) if is_gap and bases > 0 else np.int32(0)
 
 
 @cuda_kernel

@@ -20,6 +20,7 @@ from readwarp.pairwise.scalar import UNKNOWN_COST
 ROOM = 1 << 26  # bytes of rows laid out at a time
 OF_CELL, OF_ROW = 8, 13  # approximate instructions of a row: per column, and independent of columns
 USUAL_ROWS = 230
+FEW = 2048  # tiles that do not fill a large card with a warp each
 MAX_ROWS = 1 << 15  # steps are counted in 16 bits
 MIN_LIMIT = 128  # smallest maximum score of a form that is worth a launch
 
@@ -117,6 +118,14 @@ def shape_table() -> ndarray:
     return table
 
 
+def shapes_of(lengths: ndarray, form: LaneForm) -> ndarray:
+    """Return the shape of each query's tile, as in the table. Pairs too few to fill a card share a launch of warps."""
+    if lengths.size > FEW * form.numbers:
+        return np.asarray(shape_table()[lengths])
+    columns = next(columns for columns in COLUMNS if WARP * columns >= lengths.max())
+    return np.full(lengths.size, 100 * WARP + columns)
+
+
 def fits_tiles(pairs: Pairs, rows: ndarray, form: LaneForm, constants: Constants) -> ndarray:
     """Tell which of these pairs have lengths that tiles of that form can hold."""
     limit = (MAX_ROWS if form.numbers == 2 else 1 << 24) - 2 * WARP
@@ -129,9 +138,10 @@ def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[LaneForm, Constant
     if not rows.size:
         return
     form, constants = engine
-    workspace, shapes = current(), shape_table()[pairs.query_lengths[rows]]
-    order = rows[np.lexsort((-pairs.target_lengths[rows], shapes))]
-    shapes, target_lengths = shape_table()[pairs.query_lengths[order]], pairs.target_lengths[order]
+    workspace, shapes = current(), shapes_of(pairs.query_lengths[rows], form)
+    sorting = np.lexsort((-pairs.target_lengths[rows], shapes))
+    order, shapes = rows[sorting], shapes[sorting]
+    target_lengths = pairs.target_lengths[order]
     with workspace.frame():
         starts, target_starts, lengths, heights, numbers, bounds = workspace.on_card(
             (

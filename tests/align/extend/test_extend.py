@@ -309,6 +309,30 @@ def test_cuda_gives_the_same_bytes(scoring):
 
 
 @pytest.mark.cards
+def test_cuda_proves_answers_of_many_threads_of_a_warp():
+    """Reads with mismatches up to the ends of the reference. Their parts may lie elsewhere in the window or beyond."""
+    rng, size = np.random.default_rng(11), 9001
+    reference = rng.integers(0, 4, size).astype(np.uint8)
+    reference[5000] = 4
+    reads, rows = [], []
+    for read in range(131):
+        length, number = int(rng.integers(30, 151)), int(rng.integers(0, 11))
+        start = (0, size - length, int(rng.integers(0, size - length)))[read % 3]
+        codes = reference[start : start + length].copy()
+        codes[rng.choice(length, number, replace=False)] ^= 1
+        codes &= 3
+        reads.append(codes.tolist())
+        rows.append((read, 0, max(start - int(rng.integers(0, 90)), 0), min(start + length + 70, size), start))
+        if read % 3 and read % 4 == 0:  # its first bases once more, where its window may end before they do
+            copy = rows[-1][3] - int(rng.integers(4, 20))
+            reference[copy : copy + 12] = codes[: reference[copy : copy + 12].size]
+    ours, theirs = (score(side, batch(reads), candidates(rows), packed(reference), Scoring()) for side in (cpu, cuda))
+    assert contents(ours) == contents(theirs)
+    is_whole = ours.score == np.array([len(read) + 10 for read in reads])
+    assert (ours.status[~is_whole] == Status.UNGAPPED).sum() > 30 and (ours.status == Status.OK).sum() > 40
+
+
+@pytest.mark.cards
 def test_cuda_windows_take_the_bytes_they_say():
     reads, windows = batch([[0, 1, 2, 3]]), candidates([(0, 0, 3, 160, 3), (0, 0, 20, 220, 3)])
     reference = np.random.default_rng(8).integers(0, 5, 300).astype(np.uint8)

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
+from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around, probe_in
 from readwarp.align.extend.steps import OK, UNGAPPED, Oriented, Spans, part_of
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import load_eight
@@ -179,7 +179,7 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
         start, stop = part_around(i, mismatches, mismatches.size, query.size)
         if stop - start < LEAST_PART:
             return False
-        probe = np.uint64(max(0, min(mismatches[i] - start - LEAST_PART // 2, stop - start - LEAST_PART)))
+        probe = np.uint64(probe_in(start, stop, mismatches[i]) - start)
         if occurs(query[start:stop], probe, codes, fours):
             return False
     return True
@@ -203,8 +203,8 @@ def join_fours(codes, fours):
 def occurs(part, probe, codes, fours):
     """Return whether a window holds a part of a read, of at least LEAST_PART bases, exactly.
 
-    probe: where in the part the eight bases begin that are first compared with all places of the window. They include
-    the mismatch, so that they miss the read's own place. codes, fours: of the window (see `join_fours`).
+    probe: where in the part the eight bases begin that are first compared with all places of the window (see
+    `scalar.probe_in`). codes, fours: of the window (see `join_fours`).
     """
     number, least = np.uint64(max(0, codes.size - part.size + 1)), np.uint8(255)
     low, high = four_at(part, probe), four_at(part, probe + U4)

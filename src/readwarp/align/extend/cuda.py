@@ -1,4 +1,4 @@
-"""Extend on CUDA: a thread per candidate for the ungapped answer, then the pairwise engine for the rest.
+"""Extend on CUDA: a thread per candidate for the ungapped answer, a warp for its proof, then the pairwise engine.
 
 Names and results are those of `cpu`.
 """
@@ -9,7 +9,15 @@ import numpy as np
 
 from readwarp.align.batches import Candidates, Scores
 from readwarp.align.extend import cpu
-from readwarp.align.extend.scalar import LEAST_PART, MAX_PARTS, lengthen, may_be_best, part_around, walk_ungapped
+from readwarp.align.extend.scalar import (
+    LEAST_PART,
+    MAX_PARTS,
+    lengthen,
+    may_be_best,
+    part_around,
+    probe_in,
+    walk_ungapped,
+)
 from readwarp.align.extend.steps import OK, UNGAPPED, Oriented, Spans, UngappedSpans, part_of
 from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.cuda_jit import cuda, cuda_kernel
@@ -21,8 +29,9 @@ from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Costs, Pairs
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import offsets_of
-from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
+from readwarp.rules.bases import UNKNOWN, complement, reference_code
 
+ALL = 0xFFFFFFFF  # threads of a warp
 ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the last place
 
 
@@ -93,25 +102,43 @@ def unpack_windows(packed, begins, offsets, bases):
 
 @cuda_kernel
 def score_ungapped(reads, candidates, packed, costs, scores):
-    """See cpu.score_without_gaps."""
-    c = cuda.grid(1)
-    if c >= candidates.read.size:
-        return
+    """See cpu.score_without_gaps: a thread per candidate; then the threads of a warp prove one answer after another."""
+    c, lane, number, is_asked = cuda.grid(1), np.int32(cuda.laneid), np.int32(0), False
+    mismatches, beside = cuda.shared.array((ROOM, THREADS), np.int32), cuda.threadIdx.x - lane
+    end = np.int32(0)
+    if c < candidates.read.size:
+        mine = mismatches[:, beside + lane]
+        end, number, is_asked = score_diagonal(c, reads, candidates, packed, costs, mine, scores)
+    asked = cuda.ballot_sync(ALL, is_asked)
+    cuda.syncwarp()
+    for other in range(WARP):
+        if asked >> other & 1:
+            there = c - lane + other
+            begin, length = part_of(there, candidates, reads.offsets)
+            query = reads.bases[begin : begin + length]
+            window = candidates.window_start[there], candidates.window_stop[there]
+            places = mismatches[:, beside + other], cuda.shfl_sync(ALL, number, other)
+            if is_proven(query, places, packed, window, lane) and lane == other:
+                put_ungapped(c, end, candidates, scores)
+
+
+@cuda.jit(device=True)
+def score_diagonal(c, reads, candidates, packed, costs, mismatches, scores):
+    """Score a candidate; return (its end, mismatches, whether a proof that this is best is needed and possible)."""
     start, stop = candidates.window_start[c], candidates.window_stop[c]
-    diagonal, part = candidates.diagonal[c], candidates.part_start[c]
+    diagonal = candidates.diagonal[c]
     begin, length = part_of(c, candidates, reads.offsets)
     score, query_stop, reference_stop, status = scores
-    score[c], query_stop[c] = 0, part
+    score[c], query_stop[c] = 0, candidates.part_start[c]
     reference_stop[c], status[c] = start, OK
+    number = unknown = np.int32(0)  # unknown: N bases of the read
     if length > MAX_READ_LENGTH:
         status[c] = cpu.TOO_LONG
-        return
+        return number, number, False
     length = np.int32(length)
     query = reads.bases[begin : begin + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
-    mismatches, number = cuda.shared.array((ROOM, THREADS), np.int32)[:, cuda.threadIdx.x], np.int32(0)
     segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
-    unknown = np.int32(0)  # N bases of the read
     for i in range(first, last):
         code = reference_code(packed, diagonal + i)
         segment = lengthen(segment, np.int32(i), gain_of_bases(query[i], code, costs), length, costs)
@@ -120,41 +147,70 @@ def score_ungapped(reads, candidates, packed, costs, scores):
             number, unknown = np.int32(number + 1), np.int32(unknown + (query[i] == UNKNOWN))
     _, best, end = segment
     score[c] = best
-    is_best = unknown == number and last - first == length
-    if best > 0 and not is_best and unknown == 0:
-        is_best = is_proven(query, best, mismatches, number, packed, (start, stop), costs)
-    if best > 0 and is_best:
-        query_stop[c], reference_stop[c] = part + end, diagonal + end
-        status[c] = UNGAPPED
+    is_whole = unknown == number and last - first == length
+    if best > 0 and (is_whole or best == length * costs.match + 2 * costs.bonus):
+        put_ungapped(c, end, candidates, scores)
+        return end, number, False
+    is_asked = best > 0 and unknown == 0 and stop - start <= cpu.MAX_WINDOW
+    return end, number, is_asked and may_be_best(best, length, number, costs)
 
 
 @cuda.jit(device=True)
-def is_proven(query, score, mismatches, number, packed, window, costs):
-    """See cpu.is_proven."""
-    length = np.int32(query.size)
-    if score == length * costs.match + 2 * costs.bonus:
-        return True
-    if not may_be_best(score, length, number, costs) or window[1] - window[0] > cpu.MAX_WINDOW:
+def put_ungapped(c, end, candidates, scores):
+    """Note where the best alignment of a candidate ends, without gaps."""
+    scores.query_stop[c], scores.reference_stop[c] = candidates.part_start[c] + end, candidates.diagonal[c] + end
+    scores.status[c] = UNGAPPED
+
+
+@cuda.jit(device=True)
+def is_proven(query, places, packed, window, lane):
+    """See cpu.is_proven: the threads of a warp look for eight bases of each part, each thread in every 32nd place.
+
+    places: of the mismatches, and how many there are.
+    """
+    (mismatches, number), length = places, np.int32(query.size)
+    mine = min(lane, np.int32(number - 1))
+    first, last = part_around(mine, mismatches, number, length)
+    if cuda.any_sync(ALL, last - first < LEAST_PART):
         return False
-    for place in range(window[0], window[1]):
-        if reference_code(packed, place) == NEVER:
-            return False
-    for i in range(number):
-        first, last = part_around(i, mismatches, number, length)
-        if last - first < LEAST_PART or occurs(query[first:last], packed, window):
-            return False
-    return True
+    probe, probes = np.int32(0), cuda.local.array(MAX_PARTS, np.int32)
+    at = probe_in(first, last, mismatches[mine])
+    for k in range(LEAST_PART):
+        probe |= np.int32(query[at + k]) << np.int32(4 * k)
+    for i in range(MAX_PARTS):
+        probes[i] = cuda.shfl_sync(ALL, probe, i)
+    is_found = False
+    for begin in range(window[0], window[1], WARP):
+        place = min(begin + lane, window[1] - 1)
+        eight, is_seen = eight_at(packed, place), False
+        for i in range(MAX_PARTS):
+            is_seen |= eight == probes[i]
+        is_found |= eight & 15 >= UNKNOWN
+        if is_seen:
+            is_found |= holds(query, places, packed, window, place)
+    return not cuda.any_sync(ALL, is_found)
 
 
 @cuda.jit(device=True)
-def occurs(part, packed, window):
-    """See cpu.occurs."""
-    size = np.int32(part.size)
-    for place in range(window[0], window[1] - size + 1):
-        i = np.int32(0)
-        while i < size and part[i] == reference_code(packed, place + i):
-            i = np.int32(i + 1)
-        if i == size:
+def eight_at(packed, place):
+    """Return the nibbles of eight bases, the first one lowest; there may be fewer before the end of the reference."""
+    word = np.uint64(0)
+    for k in range(5):
+        word |= np.uint64(packed[min((place >> 1) + k, packed.size - 1)]) << np.uint64(8 * k)
+    return np.int32(word >> np.uint64((place & 1) << 2))
+
+
+@cuda.jit(device=True)
+def holds(query, places, packed, window, place):
+    """Return whether the window holds a part of the read exactly, with the eight bases of its probe at this place."""
+    mismatches, number = places
+    for i in range(number):
+        first, last = part_around(i, mismatches, number, np.int32(query.size))
+        diagonal, k = place - probe_in(first, last, mismatches[i]), first
+        if window[0] <= diagonal + first and diagonal + last <= window[1]:
+            while k < last and query[k] == reference_code(packed, diagonal + k):
+                k += 1
+        if k == last:
             return True
     return False
 

@@ -49,6 +49,12 @@ def part_around(i, mismatches, number, length):
 
 
 @scalar
+def probe_in(start, stop, mismatch):
+    """Return where LEAST_PART bases of a part begin to search first: with the mismatch, to miss its own place."""
+    return max(start, min(mismatch - LEAST_PART // 2, stop - LEAST_PART))
+
+
+@scalar
 def lengthen(segment, i, gain, length, costs):
     """Extend an ungapped alignment by the pair at query position i.
 
