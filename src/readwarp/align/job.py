@@ -227,12 +227,7 @@ def open_compressor(job: AlignJob, backend: Backend, reporter: Reporter) -> "Ite
 
 
 def open_memory(
-    job: AlignJob,
-    index: Index,
-    alternates: Alternates | None,
-    backend: Backend,
-    taken: TakenMemory,
-    metrics: Metrics,
+    job: AlignJob, index: Index, alternates: Alternates | None, backend: Backend, taken: TakenMemory, metrics: Metrics
 ) -> tuple[Plan, AlignCards]:
     """Plan the host's memory and allocate the cards' memory. Raises MemoryBudgetError."""
     trims = job.parameters.trim is not None

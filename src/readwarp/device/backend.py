@@ -22,15 +22,7 @@ from readwarp.compiler.manifest import ManifestEntry
 from readwarp.device import failure
 from readwarp.device.card_array import CardArray
 from readwarp.device.claims import Claim, claim
-from readwarp.device.driver import (
-    MIN_CAPABILITY,
-    MIN_CUDA,
-    Device,
-    Driver,
-    has_card,
-    is_able,
-    read_driver,
-)
+from readwarp.device.driver import MIN_CAPABILITY, MIN_CUDA, Device, Driver, has_card, is_able, read_driver
 from readwarp.device.lanes import FORMS, form_of
 from readwarp.errors import DeviceError, PinnedMemoryError, ReadwarpError, UsageError
 from readwarp.ragged import columns_of, replace

@@ -17,8 +17,7 @@ from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import check_walks, finish_traces, rows_to_trace, score_empty_pairs, start_walks, tasks_of
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
-from readwarp.pairwise.cuda_tiles import first_best
-from readwarp.pairwise.cuda_trace import room_of, trace
+from readwarp.pairwise.cuda_trace import room_of, score_before, trace
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
 from readwarp.pairwise.trace_plan import MAX_DIAGONALS, can_trace
@@ -27,6 +26,7 @@ from readwarp.ragged import concatenate, replace, take
 ROOM = 1 << 28  # bytes of working memory per launch
 THREADS = 64
 SMALL = 1024  # cells of a pair that one thread scores, not a warp
+LAST = 0x7FFFFFFF
 
 
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
@@ -134,54 +134,48 @@ def score_threads(pairs, order, group, scheme, borders, ends):
     """Find the best score and end of a pair, by `group` threads: the best cell, ties to the first row, then column.
 
     Thread r has every group-th column from r on, and works on a row one step after thread r - 1, which passes on H and
-    F; those of the last thread wait in `borders` for the first one's next column.
+    F; those of the last thread wait in `borders` for the first one's next column. A key holds a score, then the row.
     """
     thread, (costs, mode, matrix) = np.int32(cuda.grid(1)), scheme
+    gap_open, gap_extend, bonus = costs[2:]
     slot, rank = np.int32(thread // group), np.int32(thread % group)
-    pair, is_local = order[min(slot, order.size - 1)], mode == LOCAL
+    pair, gaps = order[min(slot, order.size - 1)], (gap_open, gap_extend)
     query_at, target_at = pairs.query_starts[pair], pairs.target_starts[pair]
-    columns, rows = np.int32(pairs.query_lengths[pair]), np.int32(pairs.target_lengths[pair])
-    if slot >= order.size:
-        rows = np.int32(0)
-    opening, extending = np.int32(costs.gap_open + costs.gap_extend), np.int32(costs.gap_extend)
-    bonus, floor = np.int32(costs.bonus), np.int32(0 if is_local else UNREACHED)
-    best, best_row, best_column = floor, np.int32(0), np.int32(0 if is_local else columns)
-    if mode == SEMIGLOBAL:
-        best = border(columns, costs, True)
+    columns, rows = np.int32(pairs.query_lengths[pair]), np.int32(pairs.target_lengths[pair] * (slot < order.size))
+    opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
+    floor, column = np.int32(UNREACHED * (mode != LOCAL)), np.int32(columns * (mode != LOCAL))
+    first_row, first_column = (rows - 1) * (mode == GLOBAL), (columns - 1) * (mode != LOCAL)  # where it may end
+    above = score_before(0, columns, gaps, bonus, mode) if mode == SEMIGLOBAL else floor
+    best = np.int64(above) << 32 | LAST
     j, steps, most = rank, np.int32(highest_of(rows) + group - 1), highest_of(columns)
     while j - rank < most:
-        code, E, i = pairs.queries[query_at + min(j, columns - 1)], floor, np.int32(-rank)
-        diagonal = bonus if is_local and j == 0 else border(j, costs, not is_local)
-        h = F = floor
+        code, reward = pairs.queries[query_at + min(j, columns - 1)], bonus * (mode == LOCAL and j == columns - 1)
+        i, diagonal = np.int32(-rank), np.int32(score_before(0, j, gaps, bonus, mode))
+        h = E = F = floor
         while i < steps - rank:
             left, F = shuffle_up(h), shuffle_up(F)
             if j == 0:
-                left = bonus if is_local else border(i + 1, costs, mode == GLOBAL)
-                F = floor if is_local else np.int32(left - opening)
+                left = np.int32(score_before(i + 1, 0, gaps, bonus, mode))
+                F = floor if mode == LOCAL else np.int32(left - opening)
             elif rank == 0 and i < rows:
                 left, F = borders[0, i, slot], borders[1, i, slot]
             if 0 <= i < rows and j < columns:
                 gain = np.int32(gain_of(code, pairs.targets[target_at + i], costs, matrix))
                 h, E, F, _ = cell(diagonal, gain, E, F, opening, extending, floor)
-                end = np.int32(diagonal + gain + bonus) if is_local and j == columns - 1 else h
-                is_end = is_local or (j == columns - 1 and (mode == SEMIGLOBAL or i == rows - 1))
-                if is_end and (end > best or (end == best and i + 1 < best_row)):
-                    best, best_row, best_column = end, np.int32(i + 1), np.int32(j + 1)
+                key = np.int64(max(h, diagonal + gain + reward)) << 32 | (LAST - 1 - i)
+                if key > best and i >= first_row and j >= first_column:
+                    best, column = key, np.int32(j + 1)
                 diagonal = left
                 if rank == group - 1:
                     borders[0, i, slot], borders[1, i, slot] = h, F
             i = np.int32(i + 1)
         cuda.syncwarp()
         j = np.int32(j + group)
-    best, best_row, best_column = first_best(best, best_row, best_column, group)
+    if group == WARP:
+        mine, best = best, highest_of(best)
+        column = np.int32(-highest_of(-column if mine == best else np.int32(-LAST)))
     if rank == 0 and slot < order.size:
-        ends.score[pair], ends.query_stop[pair], ends.target_stop[pair] = best, best_column, best_row
-
-
-@cuda.jit(device=True)
-def border(bases, costs, is_gap):
-    """Return H beside that many bases of one sequence and none of the other, where a gap is charged for them."""
-    return np.int32(-costs.gap_open - bases * costs.gap_extend) if is_gap and bases > 0 else np.int32(0)
+        ends.score[pair], ends.query_stop[pair], ends.target_stop[pair] = best >> 32, column, LAST - (best & LAST)
 
 
 @cuda_kernel

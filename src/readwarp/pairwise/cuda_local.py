@@ -143,22 +143,18 @@ def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[LaneForm, Constant
     order, shapes = rows[sorting], shapes[sorting]
     target_lengths = pairs.target_lengths[order]
     with workspace.frame():
-        starts, target_starts, lengths, heights, numbers, bounds = workspace.on_card(
-            (
-                *(column[order] for column in (pairs.query_starts, pairs.target_starts)),
-                *(column.astype(np.int32) for column in (pairs.query_lengths[order], target_lengths)),
-                *(constants.numbers, constants.bounds),
-            )
-        )
+        places = (column[order] for column in (pairs.query_starts, pairs.target_starts))
+        sizes = (column.astype(np.int32) for column in (pairs.query_lengths[order], target_lengths))
+        there = workspace.on_card((*places, *sizes, constants.numbers, constants.bounds))
+        starts, target_starts, lengths, heights, numbers, bounds = there
         found = workspace.empty((order.size, 3), np.int32)
         for begin, stop, shape in _runs(shapes, target_lengths, form):
             group, columns = divmod(shape, 100)
             laid, part = stream_starts(target_lengths[begin:stop], form, group), slice(begin, stop)
             with workspace.frame():
-                tiles, stream = laid.size - 1, workspace.empty(int(laid[-1]), np.uint8)
-                on_tiles = Tiles(
-                    pairs.queries, starts[part], lengths[part], heights[part], stream, workspace.upload(laid)
-                )
+                tiles, of_part = laid.size - 1, (starts[part], lengths[part], heights[part])
+                stream = workspace.empty(int(laid[-1]), np.uint8)
+                on_tiles = Tiles(pairs.queries, *of_part, stream, workspace.upload(laid))
                 lay_rows[-(-tiles * WARP // BLOCK), BLOCK, workspace.stream](
                     pairs.targets, target_starts[part], on_tiles, np.int32(group), np.int32(form.numbers)
                 )

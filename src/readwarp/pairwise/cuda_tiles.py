@@ -47,20 +47,6 @@ def across(value, distance):
     return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
 
 
-@inlined
-def first_best(score, row, column, group):
-    """Return the best score in a group of threads and its cell; ties to the first row, then the first column."""
-    distance = np.int32(1)
-    while distance < group:
-        score_there, row_there, column_there = across(score, distance), across(row, distance), across(column, distance)
-        if score_there > score or (
-            score_there == score and (row_there < row or (row_there == row and column_there < column))
-        ):
-            score, row, column = score_there, row_there, column_there
-        distance *= np.int32(2)
-    return score, row, column
-
-
 @cuda.jit(device=True)
 def streamed(code):
     """Return the code in the stream for a target's code."""
@@ -247,7 +233,15 @@ def _make_report(form: LaneForm, columns: int) -> Any:
         row = np.int32(row - np.int32(rows - 1) + cell // np.int32(columns) - rank)
         if is_other:
             score = limit
-        score, row, column = first_best(score, row, column, group)
+        distance = np.int32(1)
+        while distance < group:
+            score_there, row_there = across(score, distance), across(row, distance)
+            column_there = across(column, distance)
+            if score_there > score or (
+                score_there == score and (row_there < row or (row_there == row and column_there < column))
+            ):
+                score, row, column = score_there, row_there, column_there
+            distance *= np.int32(2)
         if rank == 0 and pair < found.shape[0]:
             is_done = np.int32(0) < score < limit or (score == 0 and bonus == 0)
             found[pair, 0] = score if is_done else np.int32(OVERFLOWN)

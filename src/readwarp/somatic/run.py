@@ -21,12 +21,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.somatic.fractions.annotations import orientations_of
-from readwarp.somatic.fractions.shortlist import (
-    Shortlist,
-    ShortlistedRecords,
-    candidates_of,
-    filter_together,
-)
+from readwarp.somatic.fractions.shortlist import Shortlist, ShortlistedRecords, candidates_of, filter_together
 from readwarp.somatic.genome import ConsensusGenome
 from readwarp.somatic.given import FractionModel, GivenFractions
 from readwarp.somatic.noise import CONTEXTS, LEARNED, LEARNING_WINDOW

@@ -205,6 +205,23 @@ def test_cuda_gives_the_same_bytes(reads, max_chains):
 
 
 @pytest.mark.cards
+@pytest.mark.parametrize("max_chains", [1, 31, 32, 33, 64, 100])
+def test_cuda_keeps_the_best_of_many_chains(max_chains):
+    """Far places with one to four anchors, many of them alike: more than a warp has threads, in any order of scores."""
+    rng = np.random.default_rng(max_chains)
+    reads = [
+        [
+            anchor
+            for k in range(number)
+            for anchor in place(10_000 * k, range(0, 40 * int(rng.integers(1, 5)), 40), k % 2)
+        ]
+        for number in (1, 32, 33, 65, 130)
+    ]
+    chains = assert_same_on_card(reads, ChainParameters(max_chains=max_chains, drop=0.0))
+    assert np.diff(chains.chain_offsets).tolist() == [min(max_chains, number) for number in (1, 32, 33, 65, 130)]
+
+
+@pytest.mark.cards
 def test_cuda_links_as_far_back():
     """A link skips more anchors than a warp has threads, and cannot skip more than LOOKBACK."""
     near = place(2000, [0, 10]) + [(0, 2011, q) for q in range(60, 100)] + place(2003, [90, 120])

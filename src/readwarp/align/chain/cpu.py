@@ -92,5 +92,7 @@ def trace_chains(anchors, k, links, best, found):
                 last = i
         if scores[last] < k:
             break
-        found = rule.trace_back(anchors, k, links, best, found, last)
+        first, score = rule.trace_back(links, last)
+        if score >= k:
+            found = rule.insert(best, found, score, anchors[first], anchors[last], k)
     return found

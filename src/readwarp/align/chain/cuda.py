@@ -1,8 +1,8 @@
 """Chains on CUDA: a warp per read, in the passes of cpu.py; then the gaps between the rows of reads are closed.
 
-All threads of a warp go through a read's anchors together. They share the links of an anchor to earlier ones and the
-search for the best chain end; the first thread alone inserts chains among the best. A read has at most as many chains
-as anchors, so its chains use the rows of its anchors.
+All threads of a warp go through a read's anchors together. They share the links of an anchor to earlier ones, the
+search for the best chain end, and the rows that a chain moves when it is inserted. A read has at most as many chains as
+anchors, so its chains use the rows of its anchors.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.chain import scalar as rule
+from readwarp.align.chain.scalar import COLUMNS
 from readwarp.align.places import contig_of
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
@@ -24,7 +25,7 @@ from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch
 
 NEARNESS_BITS = 7  # low bits of a link's rank: how near the anchors are (up to LOOKBACK); above them, its score
-NOTHING = np.int32(0x7FFFFFFF)
+LAST, ALL = 0x7FFFFFFF, 0xFFFFFFFF  # the last anchor; threads of a warp
 
 
 def chain_hits(
@@ -35,18 +36,11 @@ def chain_hits(
     offsets, repetitive = workspace.keep(n + 1, np.int64), workspace.keep(n, np.int32)
     settled, status = (workspace.keep(n, np.uint8) for _ in range(2))
     with workspace.frame():
-        rows = workspace.empty((hits.anchors.size, rule.COLUMNS), np.int64)
+        rows = workspace.empty((hits.anchors.size, COLUMNS), np.int64)
         links = rule.ChainLinks(*(workspace.empty(hits.anchors.size, np.int32) for _ in range(2)))
         found = workspace.empty(n, np.int32)
-        chain_reads[warps_for(n, workspace)](
-            reads.read_offsets,
-            hits,
-            contig_offsets,
-            rule.limits_of(seed, parameters),
-            links,
-            rows,
-            (found, repetitive, settled, status),
-        )
+        limits, of_reads = rule.limits_of(seed, parameters), (found, repetitive, settled, status)
+        chain_reads[warps_for(n, workspace)](reads.read_offsets, hits, contig_offsets, limits, links, rows, of_reads)
         exclusive_scan(found, offsets, workspace)
         total = total_of(offsets, workspace)
         columns = [workspace.keep(total, dtype) for dtype in rule.COLUMN_TYPES]
@@ -57,7 +51,7 @@ def chain_hits(
 
 def device_bytes(reads: int, anchors: int) -> int:
     """Return the peak bytes of the workspace, hits and chains excluded."""
-    per_anchor = rounded(8 * rule.COLUMNS * anchors) + 2 * rounded(4 * anchors)
+    per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
     return per_anchor + rounded(4 * reads) + cuda_scan.device_bytes(reads)
 
 
@@ -74,7 +68,6 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, of_read
     of_reads: their number, and what else `Chains` says of the read.
     """
     found, repetitive, settled, status = of_reads
-    cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
         return
@@ -82,7 +75,7 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, of_read
     length = read_offsets[read + 1] - read_offsets[read]
     best = rows[first : first + min(last - first, limits.max_chains)]
     mine = rule.ChainLinks(links.scores[first:last], links.parents[first:last])
-    number, is_complete = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
+    number, is_complete = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane)
     if lane == 0:
         settled[read] = hits.settled[read] if is_complete else 0
         repetitive[read], status[read] = hits.repetitive[read], hits.status[read]
@@ -90,8 +83,8 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, of_read
 
 
 @cuda.jit(device=True)
-def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells):
-    """See cpu.chain_read; only the first thread of the warp returns the right number."""
+def chain_read(anchors, contig_offsets, length, limits, links, best, lane):
+    """See cpu.chain_read."""
     found = stop = 0
     contig_stop, is_complete = np.int64(0), True
     while stop < anchors.size:
@@ -102,9 +95,9 @@ def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells
         if not on_one_diagonal:
             is_complete &= rule.have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], limits.rules, links, lane)
-            found = trace_chains(anchors[start:stop], limits.rules.k, links, best, found, lane, cells)
-        elif lane == 0:
-            found = rule.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
+            found = trace_chains(anchors[start:stop], limits.rules.k, links, best, found, lane)
+        else:
+            found = insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k, lane)
     return found, is_complete
 
 
@@ -141,37 +134,57 @@ def link_anchors(anchors, rules, links, lane):
 
 
 @cuda.jit(device=True)
-def trace_chains(anchors, k, links, best, found, lane, cells):
+def trace_chains(anchors, k, links, best, found, lane):
     """Trace chains back by descending score of their last anchors; each anchor belongs to one chain."""
     scores = links.scores
     for _ in range(rule.CLUSTER_CHAINS):
-        last = np.int32(best_end(scores, anchors.size, lane, cells))
+        last = best_end(scores, anchors.size, lane)
         if scores[last] < k:
             break
         cuda.syncthreads()
+        first = score = np.int32(0)
         if lane == 0:
-            found = rule.trace_back(anchors, k, links, best, found, last)
+            first, score = rule.trace_back(links, last)
+        first, score = cuda.shfl_sync(ALL, np.int32(first), 0), cuda.shfl_sync(ALL, np.int32(score), 0)
+        if score >= k:
+            found = insert(best, found, score, anchors[first], anchors[last], k, lane)
         cuda.syncthreads()
     cuda.syncthreads()
     return found
 
 
 @cuda.jit(device=True)
-def best_end(scores, size, lane, cells):
+def best_end(scores, size, lane):
     """Find the first anchor with the highest score, using all threads."""
-    if lane == 0:
-        cells[0], cells[1] = -NOTHING, NOTHING
-    cuda.syncthreads()
-    highest, at = np.int32(-NOTHING), NOTHING
+    best = np.int64(-1) << 62
     for i in range(lane, size, WARP):
-        if scores[i] > highest:
-            highest, at = np.int32(scores[i]), np.int32(i)
-    cuda.atomic.max(cells, 0, highest)
+        best = max(best, np.int64(scores[i]) << 32 | (LAST - i))
+    return np.int32(LAST - (highest_of(best) & LAST))
+
+
+@cuda.jit(device=True)
+def insert(best, found, score, first, last, k, lane):
+    """See rule.insert. Each thread compares with a row and moves it; rows are read before any of them is written."""
+    start, query = reference_of(first), query_of(first)
+    place, stop = 0, min(found, best.shape[0] - 1)  # the last of all rows has nowhere to go
+    for begin in range(0, found, WARP):
+        row = begin + lane
+        precedes = row < found and not rule.is_before(best, row, score, strand_of(first), start, query)
+        place += cuda.popc(cuda.ballot_sync(ALL, precedes))
+    moved = cuda.local.array(COLUMNS, np.int64)
+    for begin in range(WARP * ((stop - 1) // WARP), place - WARP, -WARP):
+        row = begin + lane
+        for column in range(COLUMNS):
+            moved[column] = best[min(row, stop), column]
+        cuda.syncthreads()
+        if place <= row < stop:
+            for column in range(COLUMNS):
+                best[row + 1, column] = moved[column]
+        cuda.syncthreads()
+    if lane == 0 and place < best.shape[0]:
+        rule.set_row(best, place, score, first, last, k)
     cuda.syncthreads()
-    if highest == cells[0]:
-        cuda.atomic.min(cells, 1, at)
-    cuda.syncthreads()
-    return cells[1]
+    return min(found + 1, best.shape[0])
 
 
 @cuda_kernel

@@ -149,15 +149,21 @@ def insert(best, found, score, first, last, k):
         return found
     for other in range(min(found, best.shape[0] - 1), row, -1):
         copy_row(best, other - 1, other)
-    best[row, SCORE], best[row, STRAND] = score, strand
-    best[row, START], best[row, STOP] = start, reference_of(last) + k
-    best[row, QUERY_START], best[row, QUERY_STOP] = query, query_of(last) + k
+    set_row(best, row, score, first, last, k)
     return min(found + 1, best.shape[0])
 
 
 @scalar
-def trace_back(anchors, k, links, best, found, last):
-    """Insert the chain that ends in anchor `last`, and mark its anchors as taken with negative scores."""
+def set_row(rows, row, score, first, last, k):
+    """Write the chain from anchor `first` to anchor `last`."""
+    rows[row, SCORE], rows[row, STRAND] = score, strand_of(first)
+    rows[row, START], rows[row, STOP] = reference_of(first), reference_of(last) + k
+    rows[row, QUERY_START], rows[row, QUERY_STOP] = query_of(first), query_of(last) + k
+
+
+@scalar
+def trace_back(links, last):
+    """Mark the anchors of the chain that ends in anchor `last` as taken with negative scores; return (first, score)."""
     scores, parents = links
     first, score = last, scores[last]
     scores[last] = -score
@@ -166,9 +172,7 @@ def trace_back(anchors, k, links, best, found, last):
         scores[first] = -scores[first]
     if parents[first] >= 0:
         score += scores[parents[first]]  # the chain from which it branches off
-    if score >= k:
-        found = insert(best, found, score, anchors[first], anchors[last], k)
-    return found
+    return first, score
 
 
 @scalar

@@ -29,7 +29,7 @@ from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Costs, Pairs
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import offsets_of
-from readwarp.rules.bases import UNKNOWN, complement, reference_code
+from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
 
 ALL = 0xFFFFFFFF  # threads of a warp
 ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the last place
@@ -103,28 +103,29 @@ def unpack_windows(packed, begins, offsets, bases):
 @cuda_kernel
 def score_ungapped(reads, candidates, packed, costs, scores):
     """See cpu.score_without_gaps: a thread per candidate; then the threads of a warp prove one answer after another."""
-    c, lane, number, is_asked = cuda.grid(1), np.int32(cuda.laneid), np.int32(0), False
+    c, lane, end, number = cuda.grid(1), np.int32(cuda.laneid), np.int32(0), np.int32(0)
     mismatches, beside = cuda.shared.array((ROOM, THREADS), np.int32), cuda.threadIdx.x - lane
-    end = np.int32(0)
+    is_best = is_asked = False
     if c < candidates.read.size:
         mine = mismatches[:, beside + lane]
-        end, number, is_asked = score_diagonal(c, reads, candidates, packed, costs, mine, scores)
+        end, number, is_best, is_asked = score_diagonal(c, reads, candidates, packed, costs, mine, scores)
     asked = cuda.ballot_sync(ALL, is_asked)
     cuda.syncwarp()
     for other in range(WARP):
         if asked >> other & 1:
             there = c - lane + other
             begin, length = part_of(there, candidates, reads.offsets)
-            query = reads.bases[begin : begin + length]
             window = candidates.window_start[there], candidates.window_stop[there]
             places = mismatches[:, beside + other], cuda.shfl_sync(ALL, number, other)
-            if is_proven(query, places, packed, window, lane) and lane == other:
-                put_ungapped(c, end, candidates, scores)
+            is_best |= is_proven(reads.bases[begin : begin + length], places, packed, window, lane) and lane == other
+    if is_best:
+        scores.query_stop[c], scores.reference_stop[c] = candidates.part_start[c] + end, candidates.diagonal[c] + end
+        scores.status[c] = UNGAPPED
 
 
 @cuda.jit(device=True)
 def score_diagonal(c, reads, candidates, packed, costs, mismatches, scores):
-    """Score a candidate; return (its end, mismatches, whether a proof that this is best is needed and possible)."""
+    """Score a candidate; return (its end, mismatches, whether this is the best, whether that has to be proven)."""
     start, stop = candidates.window_start[c], candidates.window_stop[c]
     diagonal = candidates.diagonal[c]
     begin, length = part_of(c, candidates, reads.offsets)
@@ -134,7 +135,7 @@ def score_diagonal(c, reads, candidates, packed, costs, mismatches, scores):
     number = unknown = np.int32(0)  # unknown: N bases of the read
     if length > MAX_READ_LENGTH:
         status[c] = cpu.TOO_LONG
-        return number, number, False
+        return number, number, False, False
     length = np.int32(length)
     query = reads.bases[begin : begin + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
@@ -147,72 +148,43 @@ def score_diagonal(c, reads, candidates, packed, costs, mismatches, scores):
             number, unknown = np.int32(number + 1), np.int32(unknown + (query[i] == UNKNOWN))
     _, best, end = segment
     score[c] = best
-    is_whole = unknown == number and last - first == length
-    if best > 0 and (is_whole or best == length * costs.match + 2 * costs.bonus):
-        put_ungapped(c, end, candidates, scores)
-        return end, number, False
-    is_asked = best > 0 and unknown == 0 and stop - start <= cpu.MAX_WINDOW
-    return end, number, is_asked and may_be_best(best, length, number, costs)
-
-
-@cuda.jit(device=True)
-def put_ungapped(c, end, candidates, scores):
-    """Note where the best alignment of a candidate ends, without gaps."""
-    scores.query_stop[c], scores.reference_stop[c] = candidates.part_start[c] + end, candidates.diagonal[c] + end
-    scores.status[c] = UNGAPPED
+    is_best = (unknown == number and last - first == length) or best == length * costs.match + 2 * costs.bonus
+    is_asked = not is_best and unknown == 0 and stop - start <= cpu.MAX_WINDOW
+    return end, number, best > 0 and is_best, best > 0 and is_asked and may_be_best(best, length, number, costs)
 
 
 @cuda.jit(device=True)
 def is_proven(query, places, packed, window, lane):
-    """See cpu.is_proven: the threads of a warp look for eight bases of each part, each thread in every 32nd place.
+    """See cpu.is_proven, with the same result in all threads of a warp: each looks at every 32nd place of the window.
 
     places: of the mismatches, and how many there are.
     """
-    (mismatches, number), length = places, np.int32(query.size)
-    mine = min(lane, np.int32(number - 1))
-    first, last = part_around(mine, mismatches, number, length)
-    if cuda.any_sync(ALL, last - first < LEAST_PART):
-        return False
-    probe, probes = np.int32(0), cuda.local.array(MAX_PARTS, np.int32)
-    at = probe_in(first, last, mismatches[mine])
-    for k in range(LEAST_PART):
-        probe |= np.int32(query[at + k]) << np.int32(4 * k)
-    for i in range(MAX_PARTS):
-        probes[i] = cuda.shfl_sync(ALL, probe, i)
-    is_found = False
-    for begin in range(window[0], window[1], WARP):
-        place = min(begin + lane, window[1] - 1)
-        eight, is_seen = eight_at(packed, place), False
-        for i in range(MAX_PARTS):
-            is_seen |= eight == probes[i]
-        is_found |= eight & 15 >= UNKNOWN
-        if is_seen:
-            is_found |= holds(query, places, packed, window, place)
+    (mismatches, number), is_found = places, False
+    for place in range(window[0] + lane, window[1], WARP):
+        is_found |= reference_code(packed, place) == NEVER
+    for i in range(number):
+        first, last = part_around(i, mismatches, number, np.int32(query.size))
+        if last - first < LEAST_PART:
+            return False
+        at, probe = probe_in(first, last, mismatches[i]), np.int32(0)
+        for k in range(LEAST_PART):
+            probe |= np.int32(query[at + k]) << np.int32(4 * k)
+        for place in range(window[0] + lane, window[1] - last + first + 1, WARP):
+            if eight_at(packed, place + at - first) == probe:
+                k = first
+                while k < last and query[k] == reference_code(packed, place + k - first):
+                    k += 1
+                is_found |= k == last
     return not cuda.any_sync(ALL, is_found)
 
 
 @cuda.jit(device=True)
 def eight_at(packed, place):
-    """Return the nibbles of eight bases, the first one lowest; there may be fewer before the end of the reference."""
-    word = np.uint64(0)
-    for k in range(5):
-        word |= np.uint64(packed[min((place >> 1) + k, packed.size - 1)]) << np.uint64(8 * k)
+    """Return the nibbles of eight bases of the reference, the first one lowest."""
+    word = np.uint64(packed[(place + 7) >> 1]) << np.uint64(32)
+    for k in range(4):
+        word |= np.uint64(packed[(place >> 1) + k]) << np.uint64(8 * k)
     return np.int32(word >> np.uint64((place & 1) << 2))
-
-
-@cuda.jit(device=True)
-def holds(query, places, packed, window, place):
-    """Return whether the window holds a part of the read exactly, with the eight bases of its probe at this place."""
-    mismatches, number = places
-    for i in range(number):
-        first, last = part_around(i, mismatches, number, np.int32(query.size))
-        diagonal, k = place - probe_in(first, last, mismatches[i]), first
-        if window[0] <= diagonal + first and diagonal + last <= window[1]:
-            while k < last and query[k] == reference_code(packed, diagonal + k):
-                k += 1
-        if k == last:
-            return True
-    return False
 
 
 @cuda_kernel

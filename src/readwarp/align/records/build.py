@@ -16,14 +16,7 @@ from readwarp.align.records.choose import (
     TracedChoices,
     min_mate_score,
 )
-from readwarp.align.records.tags import (
-    RecordCigars,
-    RecordRows,
-    TagContext,
-    are_equal,
-    base_of,
-    put_tags,
-)
+from readwarp.align.records.tags import RecordCigars, RecordRows, TagContext, are_equal, base_of, put_tags
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
 from readwarp.device.rows import each_row, empty_beside, ragged_rows

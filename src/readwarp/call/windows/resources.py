@@ -42,11 +42,7 @@ class WorkerPlan(NamedTuple):
 
 
 def plan_workers(
-    resources: Resources,
-    alignments: AlignmentFiles,
-    targets: Sequence[Target],
-    may_fork: bool,
-    reference: int = 0,
+    resources: Resources, alignments: AlignmentFiles, targets: Sequence[Target], may_fork: bool, reference: int = 0
 ) -> WorkerPlan:
     """Plan processes, if there are more than a few, in memory as in windows. Raises MemoryBudgetError.
 

@@ -14,11 +14,7 @@ from readwarp.formats.common.names import text_problem
 from readwarp.version import __version__
 from readwarp.wording import printable
 
-ORDER = {
-    "none": "SO:unsorted\tGO:query",
-    "coordinate": "SO:coordinate",
-    "name": "SO:queryname\tSS:queryname:natural",
-}
+ORDER = {"none": "SO:unsorted\tGO:query", "coordinate": "SO:coordinate", "name": "SO:queryname\tSS:queryname:natural"}
 MAGIC = b"BAM\x01"
 MAX_HEADER = 1 << 28  # bytes; a header that claims more is damaged
 TOO_LONG = "damaged: its header says that it has more than 256 MiB"
