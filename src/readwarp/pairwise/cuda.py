@@ -6,6 +6,7 @@ threads of a warp access neighbouring memory. A launch takes as many pairs as RO
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -56,12 +57,10 @@ def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Wo
         found = Ends(*(workspace.empty(len(pairs), np.int32) for _ in range(3)))
         for group, some in ((WARP, order[~is_small]), (1, order[is_small])):
             for part in _parts(some, 8 * pairs.target_lengths[some]):
-                rows = int(pairs.target_lengths[part].max())
+                rows, launch = int(pairs.target_lengths[part].max()), _launch(group * part.size, workspace)
                 with workspace.frame():
                     borders = workspace.empty((2, rows, part.size), np.int32)
-                    score_threads[_grid(group * part.size), THREADS, workspace.stream](
-                        there, workspace.upload(part), np.int32(group), scheme_there, borders, found
-                    )
+                    score_threads[launch](there, workspace.upload(part), np.int32(group), scheme_there, borders, found)
         for column, values in zip(ends, workspace.download(*found), strict=True):
             column[order] = values[order]
 
@@ -77,12 +76,10 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABE
     tasks = tasks_of(pairs, scheme, ends)
     is_wide = tasks.strays.sum(axis=1) + 1 > MAX_DIAGONALS
     if is_wide.any():
-        narrow, wide = np.flatnonzero(~is_wide), np.flatnonzero(is_wide)
-        parts = (
-            trace_pairs(take(pairs, "pairs", narrow), scheme, take(ends, "pairs", narrow), letters),
-            trace_by_threads(take(pairs, "pairs", wide), scheme, take(ends, "pairs", wide)),
-        )
-        return take(concatenate(parts, "pairs"), "pairs", np.argsort(np.concatenate((narrow, wide))))
+        rows = np.flatnonzero(~is_wide), np.flatnonzero(is_wide)
+        narrow, wide = ((take(pairs, "pairs", some), scheme, take(ends, "pairs", some)) for some in rows)
+        parts = trace_pairs(*narrow, letters), trace_by_threads(*wide)
+        return take(concatenate(parts, "pairs"), "pairs", np.argsort(np.concatenate(rows)))
     return check_walks(tasks, scheme, *trace(tasks, scheme, room_of(ROOM)))
 
 
@@ -95,16 +92,13 @@ def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     with current().frame() as workspace:
         there, scheme_there, cigar_there, walks_there = workspace.on_card((tasks, scheme, cigar, walks))
         for part in _parts(order, (sizes + 8 * columns)[order]):
-            shape = int(columns[part].max()), part.size
+            shape, launch = (int(columns[part].max()), part.size), _launch(part.size, workspace)
             with workspace.frame():
                 H, E = (workspace.empty(shape, np.int32) for _ in range(2))
                 bits = workspace.empty((int(sizes[part].max()), part.size), np.uint8)
-                trace_threads[_grid(part.size), THREADS, workspace.stream](
-                    there, workspace.upload(part), scheme_there, H, E, bits, walks_there, cigar_there
-                )
+                trace_threads[launch](there, workspace.upload(part), scheme_there, H, E, bits, walks_there, cigar_there)
         cigar, *found = workspace.download(cigar_there, *walks_there)
-        walks = type(walks)(*found)
-    return finish_traces(tasks, scheme, walks, cigar)
+    return finish_traces(tasks, scheme, type(walks)(*found), cigar)
 
 
 def _can_trace(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
@@ -114,8 +108,8 @@ def _can_trace(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
     return can_trace(scheme, longest, min(letters, max(seen)))
 
 
-def _grid(threads: int) -> int:
-    return -(-threads // THREADS)
+def _launch(threads: int, workspace: Workspace) -> tuple[int, int, Any]:
+    return -(-threads // THREADS), THREADS, workspace.stream
 
 
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
@@ -145,8 +139,7 @@ def score_threads(pairs, order, group, scheme, borders, ends):
     opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
     floor, column = np.int32(UNREACHED * (mode != LOCAL)), np.int32(columns * (mode != LOCAL))
     first_row, first_column = (rows - 1) * (mode == GLOBAL), (columns - 1) * (mode != LOCAL)  # where it may end
-    above = score_before(0, columns, gaps, bonus, mode) if mode == SEMIGLOBAL else floor
-    best = np.int64(above) << 32 | LAST
+    best = np.int64(score_before(0, columns, gaps, bonus, mode) if mode == SEMIGLOBAL else floor) << 32 | LAST
     j, steps, most = rank, np.int32(highest_of(rows) + group - 1), highest_of(columns)
     while j - rank < most:
         code, reward = pairs.queries[query_at + min(j, columns - 1)], bonus * (mode == LOCAL and j == columns - 1)

@@ -189,8 +189,6 @@ def stream_starts(target_lengths: ndarray, form: LaneForm, group: int) -> ndarra
 def _runs(shapes: ndarray, target_lengths: ndarray, form: LaneForm) -> Any:
     """Yield (begin, stop, shape) of launches: pairs of one shape whose rows fit ROOM."""
     for begin, stop in pairwise([0, *(np.flatnonzero(np.diff(shapes)) + 1).tolist(), shapes.size]):
-        while begin < stop:
-            longest = int(target_lengths[begin]) + WARP + AHEAD
-            tiles = max(1, (ROOM // longest) & -BLOCK)
-            yield begin, min(stop, begin + tiles * form.numbers), int(shapes[begin])
-            begin += tiles * form.numbers
+        longest = int(target_lengths[begin]) + WARP + AHEAD
+        each = form.numbers * max(1, (ROOM // longest) & -BLOCK)
+        yield from ((first, min(stop, first + each), int(shapes[first])) for first in range(begin, stop, each))

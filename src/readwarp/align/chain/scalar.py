@@ -140,9 +140,8 @@ def copy_row(rows, source, target):
 @scalar
 def insert(best, found, score, first, last, k):
     """Insert the chain from anchor `first` to anchor `last` among the best; return the number of chains."""
-    strand = strand_of(first)
+    row, strand = found, strand_of(first)
     start, query = reference_of(first), query_of(first)
-    row = found
     while row > 0 and is_before(best, row - 1, score, strand, start, query):
         row -= 1
     if row == best.shape[0]:

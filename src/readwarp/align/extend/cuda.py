@@ -155,10 +155,7 @@ def score_diagonal(c, reads, candidates, packed, costs, mismatches, scores):
 
 @cuda.jit(device=True)
 def is_proven(query, places, packed, window, lane):
-    """See cpu.is_proven, with the same result in all threads of a warp: each looks at every 32nd place of the window.
-
-    places: of the mismatches, and how many there are.
-    """
+    """See cpu.is_proven; the same for all threads of a warp, each of which looks at every 32nd place of the window."""
     (mismatches, number), is_found = places, False
     for place in range(window[0] + lane, window[1], WARP):
         is_found |= reference_code(packed, place) == NEVER
@@ -196,6 +193,5 @@ def trace_ungapped(reads, candidates, packed, costs, found, spans):
     begin, length = part_of(c, candidates, reads.offsets)
     stop, query = np.int32(found.query_stop[c] - candidates.part_start[c]), reads.bases[begin : begin + length]
     diagonal = found.reference_stop[c] - stop
-    spans.score[c], spans.query_start[c], spans.edit_distance[c] = walk_ungapped(
-        query, stop, diagonal, found.score[c], packed, costs
-    )
+    walked = walk_ungapped(query, stop, diagonal, found.score[c], packed, costs)
+    spans.score[c], spans.query_start[c], spans.edit_distance[c] = walked
