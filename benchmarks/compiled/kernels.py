@@ -49,10 +49,7 @@ class Kernel:
         return found(*self.options) if self.options else found
 
 
-SCAN = [
-    Kernel("scan sum_tiles", "device.cuda_scan", "sum_tiles", "i4[] i8[]", 64),
-    Kernel("scan scan_tiles", "device.cuda_scan", "scan_tiles", "i4[] i8[] i8[]", 64),
-]
+SCAN = [Kernel("scan add_up", "device.cuda_scan", "add_up.grid", "i8 i8[] i8[] i4[]", 128)]
 SLOTS, ENTRIES = "align.seed.cuda_slots.SeedSlots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
@@ -204,10 +201,6 @@ BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] 
 READS, RECORDS = "formats.common.reads.ReadBatch", "formats.alignments.records.AlignmentBatch"
 CHOICES, LAID = "align.records.choose.TracedChoices", "align.records.tags.RecordRows"
 NAMES, ENCODED = "formats.common.text.Names", "formats.alignments.encoded.Encoded"
-SCAN_ROWS = [  # the sizes of rows are int64
-    Kernel("scan sum_tiles, rows", "device.cuda_scan", "sum_tiles", "i8[] i8[]", 64),
-    Kernel("scan scan_tiles, rows", "device.cuda_scan", "scan_tiles", "i8[] i8[] i8[]", 64),
-]
 
 
 def each_row(module: str, name: str, arguments: str) -> Kernel:
@@ -216,9 +209,10 @@ def each_row(module: str, name: str, arguments: str) -> Kernel:
 
 def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
     """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms."""
-    rooms = each_row(module, f"{name}.rooms", f"i8[] {arguments}")
-    apart = each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")
     is_exact = name in ("merge_offsets", "list_left", "put_extension", "put_in_order", "list_starts")
+    scanned = "i8[] i8[]"  # offsets, and the words of tiles
+    rooms = each_row(module, f"{name}.rooms", f"{scanned} {arguments}")
+    apart = each_row(module, f"{name}.apart", f"{'' if is_exact else scanned} i8[] {arguments} {made}")
     return [rooms, apart, *([] if is_exact else [each_row(module, f"{name}.close", f"i8[] i8[] {made} {made}")])]
 
 
@@ -282,7 +276,6 @@ KERNELS = (
     *CODES,
     *TRIAL,
     *BLOCKS,
-    *SCAN_ROWS,
     *PLACE_ROWS,
     *ROWS,
 )

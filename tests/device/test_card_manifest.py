@@ -41,7 +41,6 @@ CALLS, SUMS, PAIRS = ("call", "call.fractions", "call.long", "run", "run.long"),
 NEEDED = (  # by which commands
     ((*listed.SCAN, *listed.TILES, *listed.TRACE), (*SHORT, *LONG, *PAIRS)),
     ((*listed.SEED, *listed.CHAIN, *listed.EXTEND, *listed.PLACE_ROWS), (*SHORT, *LONG)),
-    (listed.SCAN_ROWS, (*SHORT, *LONG)),
     ((*listed.LONG_CHAIN, *listed.LONG_TRACE, *listed.ENDS), LONG),
     (listed.PAIRWISE, (*LONG, *PAIRS)),
     (listed.PAIR_HMM, (*CALLS, *SUMS)),

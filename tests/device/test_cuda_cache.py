@@ -28,7 +28,7 @@ with jit.listen(lambda *news: told.append(news)):
         told.clear()
 """
 NAMES = (
-    "scan sum_tiles",
+    "scan add_up",
     "pairwise score s16x2 x 4",
     "pairwise score half2 x 10",
     "pairwise trace x 8",

@@ -1,91 +1,99 @@
-"""Turn row sizes into offsets on a card, so that no step needs the host to learn where its output begins.
+"""Sums over the rows of a launch, of which a card makes offsets and batches of rows of varying size.
 
-A scan takes two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles
-before its own and then scans its tile. That takes about 6 n + (n / TILE)^2 / 2 additions for n sizes. The second term
-exceeds the first only above ten million rows, far more than a batch has.
+The blocks of a launch take tiles, neighbouring rows, in turn (Merrill & Garland 2016, Single-pass Parallel Prefix Scan
+with Decoupled Look-back). A block tells the sum of its tile, adds up what the tiles before have told, back to one that
+has told the sum of all up to its own, and tells that too. A sum and what it is are one word, so no order of writes
+matters; a block waits only for those that took a tile before it, which run. The last to end leaves all words zero.
 """
 
 from typing import Any
 
 import numpy as np
 
-from readwarp.device.cuda_jit import cuda, cuda_kernel
+from readwarp.device.cuda_jit import cuda
+from readwarp.device.cuda_launch import THREADS, WARP
 from readwarp.device.memory import Workspace, current
-from readwarp.device.staging import rounded
+from readwarp.device.rows import SizeFunction
 from readwarp.ragged import replace
 
-THREADS = 64
-ITEMS = 16  # neighbouring sizes per thread
-TILE = THREADS * ITEMS
+NEXT, DONE, FIRST = range(3)  # words: the next tile, tiles that are done, and those of the tiles
+OF_TILE, OF_ALL = 1, 2  # lowest bits of a tile's word, below the sum of its tile or of all up to its end
+SUMS = THREADS // WARP + 1  # of the warps of a block, and of all tiles before
+EVERY = 0xFFFFFFFF  # thread of a warp
 
 
-def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
-    """Set offsets[i] = sizes[0] + ... + sizes[i - 1], for i up to n. sizes: integers [n], offsets: int64 [n + 1]."""
-    tiles = tiles_of(sizes.size)
-    with workspace.frame():
-        sums = workspace.empty(tiles, np.int64)
-        sum_tiles[tiles, THREADS, workspace.stream](sizes, sums)
-        scan_tiles[tiles, THREADS, workspace.stream](sizes, sums, offsets)
+@cuda.jit(device=True)
+def next_tile(tiles):
+    """Return the tile of the block; all its threads take part."""
+    mine = cuda.shared.array(1, np.int64)
+    if cuda.threadIdx.x == 0:
+        mine[0] = cuda.atomic.add(tiles, NEXT, 1)
+    cuda.syncthreads()
+    return mine[0]
+
+
+@cuda.jit(device=True)
+def sum_before(size, tile, tiles):
+    """Return the sum of the sizes of all rows before the thread's; all threads of the block take part."""
+    sums = cuda.shared.array(SUMS, np.int64)
+    warp, lane = cuda.threadIdx.x // WARP, cuda.threadIdx.x % WARP
+    running = size
+    for distance in (1, 2, 4, 8, 16):
+        other = cuda.shfl_up_sync(EVERY, running, distance)
+        running += other if lane >= distance else 0
+    if lane == WARP - 1:
+        sums[warp] = running
+    cuda.syncthreads()
+    if warp == 0:
+        total = np.int64(0)
+        for each in range(cuda.blockDim.x // WARP):
+            total += sums[each]
+        earlier = tell_sum(total, tile, tiles, lane)
+        if lane == 0:
+            sums[SUMS - 1] = earlier
+    cuda.syncthreads()
+    before = sums[SUMS - 1] + running - size
+    for each in range(warp):
+        before += sums[each]
+    return before
+
+
+@cuda.jit(device=True)
+def tell_sum(total, tile, tiles, lane):
+    """Tell the sum of a tile; return that of all tiles before. For a warp."""
+    if lane == 0:
+        cuda.atomic.exch(tiles, FIRST + tile, total << 2 | OF_TILE)
+    before, at, ends = np.int64(0), tile - 1 - lane, np.uint32(0)
+    while ends == 0:
+        word = np.int64(OF_ALL if at < 0 else 0)
+        while word == 0:
+            word = cuda.atomic.max(tiles, FIRST + at, 0)  # which changes nothing
+        ends = np.uint32(cuda.ballot_sync(EVERY, word & OF_ALL != 0))
+        before += word >> 2 if ends & ((1 << lane) - 1) == 0 else 0
+        at -= WARP
+    for distance in (16, 8, 4, 2, 1):
+        before += cuda.shfl_xor_sync(EVERY, before, distance)
+    is_last = False
+    if lane == 0:
+        cuda.atomic.exch(tiles, FIRST + tile, (before + total) << 2 | OF_ALL)
+        cuda.threadfence()  # what it has read it has read before it is done
+        is_last = cuda.atomic.add(tiles, DONE, 1) == cuda.gridDim.x - 1
+    if cuda.any_sync(EVERY, is_last):
+        for place in range(lane, FIRST + cuda.gridDim.x, WARP):
+            cuda.atomic.exch(tiles, place, 0)
+    return before
+
+
+@SizeFunction
+def add_up(row, sizes):
+    """Set the offsets of rows of these sizes: integers [rows]."""
+    return sizes[row]
 
 
 def total_of(offsets: Any, workspace: Workspace) -> int:
     """Return the last offset, with which the host can allocate; wait for the stream."""
     (last,) = workspace.download(offsets[offsets.size - 1 :])
     return int(last[0])
-
-
-def device_bytes(size: int) -> int:
-    """Return the bytes of the workspace for a scan of this many sizes."""
-    return rounded(8 * tiles_of(size))
-
-
-def tiles_of(size: int) -> int:
-    return max(1, -(-size // TILE))
-
-
-@cuda.jit(device=True)
-def sum_from(sizes, first):
-    """Sum a thread's sizes."""
-    total = np.int64(0)
-    for i in range(first, min(first + ITEMS, sizes.size)):
-        total += np.int64(sizes[i])
-    return total
-
-
-@cuda_kernel
-def sum_tiles(sizes, sums):
-    """Sum each tile; a block per tile."""
-    partial = cuda.shared.array(THREADS, np.int64)
-    thread, tile = cuda.threadIdx.x, cuda.blockIdx.x
-    partial[thread] = sum_from(sizes, tile * TILE + thread * ITEMS)
-    cuda.syncthreads()
-    if thread == 0:
-        total = np.int64(0)
-        for other in range(THREADS):
-            total += partial[other]
-        sums[tile] = total
-
-
-@cuda_kernel
-def scan_tiles(sizes, sums, offsets):
-    """Write the offsets of each tile's rows; the thread of the last row also writes its end."""
-    partial = cuda.shared.array(THREADS, np.int64)
-    earlier = cuda.shared.array(THREADS, np.int64)
-    thread, tile = cuda.threadIdx.x, cuda.blockIdx.x
-    first = tile * TILE + thread * ITEMS
-    before = np.int64(0)
-    for other in range(thread, tile, THREADS):
-        before += sums[other]
-    partial[thread], earlier[thread] = sum_from(sizes, first), before
-    cuda.syncthreads()
-    running = np.int64(0)
-    for other in range(THREADS):
-        running += earlier[other] + (partial[other] if other < thread else np.int64(0))
-    for i in range(first, min(first + ITEMS, sizes.size)):
-        offsets[i] = running
-        running += np.int64(sizes[i])
-    if first <= sizes.size <= first + ITEMS and (first < sizes.size or first == 0):
-        offsets[sizes.size] = running
 
 
 def put_rows(put: Any, rows: int, arguments: tuple[Any, ...]) -> Any:
@@ -95,20 +103,17 @@ def put_rows(put: Any, rows: int, arguments: tuple[Any, ...]) -> Any:
     """
     workspace = current()
     with workspace.frame():
-        sizes = workspace.empty(rows, np.int64)
         rooms = (workspace.keep if put.is_exact else workspace.empty)(rows + 1, np.int64)
-        put.rooms(rows, sizes, *arguments)
-        exclusive_scan(sizes, rooms, workspace)
+        put.rooms(rows, rooms, *arguments)
         number = total_of(rooms, workspace)
         if put.is_exact:
             dense = put.empty(rows, number, workspace.keep, **{put.name: rooms})
-            put.apart(rows, rooms, sizes, *arguments, dense)
+            put.apart(rows, rooms, *arguments, dense)
             return dense
         dense = put.empty(rows, number, workspace.keep)
         loose = replace(dense, **{name: workspace.empty(number, dtype) for name, dtype in put.columns.items()})
-        put.apart(rows, rooms, sizes, *arguments, loose)
         offsets = getattr(dense, put.name)
-        exclusive_scan(sizes, offsets, workspace)
+        put.apart(rows, offsets, rooms, *arguments, loose)
         put.close(put.lanes * rows, rooms, offsets, loose, dense)
         made = total_of(offsets, workspace)
     return replace(dense, **{name: getattr(dense, name)[:made] for name in put.columns})

@@ -42,6 +42,7 @@ from readwarp.errors import StoppedError, WorkspaceFullError
 
 BLOCK = 64 << 20  # bytes per block of an unplanned workspace
 PINNED = 8 << 20  # pinned bytes per workspace
+TILES = 1 << 13  # blocks of a launch that adds up sizes, before `tiles` has to allocate
 SEPARATE = "READWARP_SEPARATE_ARRAYS"
 
 
@@ -86,6 +87,7 @@ class Workspace:
         self._block, self._used = 0, 0  # position of the next bytes
         self._kept, self._kept_alone = 0, list[CardArray]()  # bytes kept, and arrays of their own for them
         self._depth = 0
+        self._tiles = resident(np.zeros(TILES, np.int64))
         self.stream = cuda_driver.Stream()
         self._staging = Staging(pinned, self.stream.handle)
         self._began, self._ended = cuda_driver.Event(), cuda_driver.Event()
@@ -106,7 +108,7 @@ class Workspace:
         with failure.drop_errors(), cuda_driver.on(self.device):  # a failed card; the reason is known
             self.stream.synchronize()
         del self._staging, self.stream, self._began, self._ended
-        free([*self._blocks, *self._kept_alone])
+        free([*self._blocks, *self._kept_alone, self._tiles])
         self._blocks.clear()
 
     @property
@@ -158,6 +160,12 @@ class Workspace:
         lengths = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
         block, place = self._take(prod(lengths) * dtype.itemsize, is_kept)
         return CardArray(block.address + place, lengths, dtype, block.owner)
+
+    def tiles(self, blocks: int) -> CardArray:
+        """Return zeros for a launch of so many blocks that adds up sizes (`cuda_scan`) and leaves them zero."""
+        if self._tiles.size < blocks + 2:
+            self._tiles = resident(np.zeros(2 * blocks, np.int64))
+        return self._tiles
 
     def upload(self, array: ndarray) -> Any:
         """Copy the host array to the device; the array may be changed as soon as this returns."""

@@ -10,6 +10,8 @@ the body writes for another. `put(rows, ...)` makes a batch of rows of varying s
 which splits the axis that the body writes to. The body writes a row's values from `at` on, at most room(row, ...) of
 them, and returns where they end. On the CPU each row begins where the one before it ends; on a card it begins where
 that certainly has ended, and the gaps are closed afterwards, unless rows always fill their rooms (is_exact).
+`sizes(rows, offsets, ...)` of a `SizeFunction`, whose body returns a size, sets offsets[i] to the sum of those before
+row i, for i up to `rows`.
 
 Arguments are arrays of one side, numbers, and tuples of these; arrays of a card decide for it. Bodies make no arrays.
 """
@@ -37,6 +39,22 @@ def grid(rows_, {given}):
     if row_ < rows_:
         body(row_, {given})
 """
+LOOP_OF_SIZES = """
+def loop(rows_, offsets_, {given}):
+    offsets_[0] = 0
+    for row_ in range(rows_):
+        offsets_[row_ + 1] = offsets_[row_] + body(row_, {given})
+"""
+GRID_OF_SIZES = """
+def grid(rows_, offsets_, tiles_, {given}):
+    tile_, size_ = next_tile(tiles_), np.int64(0)
+    row_ = tile_ * cuda.blockDim.x + cuda.threadIdx.x
+    if row_ < rows_:
+        size_ = np.int64(body(row_, {given}))
+    before_ = sum_before(size_, tile_, tiles_)
+    if row_ <= rows_:
+        offsets_[row_] = before_
+"""
 IN_TURN = """
 def in_turn(rows_, offsets_, {given}):
     at_ = offsets_[0] = 0
@@ -45,30 +63,33 @@ def in_turn(rows_, offsets_, {given}):
         offsets_[row_ + 1] = at_
 """
 ROOMS = """
-def rooms(row_, sizes_, {given}):
-    sizes_[row_] = room(row_, {given})
+def rooms(row_, {given}):
+    return room(row_, {given})
 """
 APART = """
-def apart(row_, rooms_, sizes_, {given}):
-    sizes_[row_] = body(row_, rooms_[row_], {given}) - rooms_[row_]
+def apart(row_, rooms_, {given}):
+    return body(row_, rooms_[row_], {given}) - rooms_[row_]
 """
 CLOSE = """
 def close(lane_, rooms, offsets, loose, dense):
-    row_ = lane_ // LANES
-    room_, first_ = rooms[row_], offsets[row_]
-    for i_ in range(lane_ % LANES, offsets[row_ + 1] - first_, LANES):
+    row_ = np.uint64(lane_) // LANES
+    first_, back_ = offsets[row_], rooms[row_] - offsets[row_]
+    for to_ in range(first_ + np.int64(np.uint64(lane_) % LANES), offsets[row_ + ONE], np.int64(LANES)):
+        at_, from_ = np.uint64(to_), np.uint64(to_ + back_)
         {moves}
 """
-LANES = 32  # threads that move the values of a row
+LANES, ONE = np.uint64(32), np.uint64(1)  # threads that move the values of a row; no index is negative
 
 
 class RowFunction:
     """A function of one row, to be called for all rows."""
 
+    templates = LOOP, GRID
+
     def __init__(self, body: Callable[..., Any]) -> None:
         self.body, self.parts = body, {"body": Kernel(body, INLINED)}
         self.given = list(signature(body).parameters)[1:]
-        self.loop = Kernel(write(LOOP, body, self.parts, given=self.given), OPTIONS)
+        self.loop = Kernel(write(self.templates[0], body, self.parts, given=self.given), OPTIONS)
 
     def __call__(self, rows: int, *arguments: Any) -> None:
         if not is_on_card(arguments):
@@ -83,8 +104,26 @@ class RowFunction:
     def grid(self) -> Any:
         """The kernel for cards."""
         from readwarp.device.cuda_jit import cuda, cuda_kernel
+        from readwarp.device.cuda_scan import next_tile, sum_before
 
-        return cuda_kernel(write(GRID, self.body, self.parts | {"cuda": cuda}, given=self.given))
+        parts = self.parts | {"cuda": cuda, "next_tile": next_tile, "sum_before": sum_before}
+        return cuda_kernel(write(self.templates[1], self.body, parts, given=self.given))
+
+
+class SizeFunction(RowFunction):
+    """A function that returns the size of one row; called for all rows, it sets their offsets, int64 [rows + 1]."""
+
+    templates = LOOP_OF_SIZES, GRID_OF_SIZES
+
+    def __call__(self, rows: int, *arguments: Any) -> None:
+        if not is_on_card(arguments):
+            self.loop(rows, *arguments)
+        else:
+            from readwarp.device.cuda_launch import threads_for
+            from readwarp.device.memory import current
+
+            where, (offsets, *others) = threads_for(rows + 1, current()), arguments
+            self.grid[where](rows, offsets, current().tiles(where[0]), *others)
 
 
 each_row = RowFunction  # as a decorator
@@ -93,7 +132,7 @@ each_row = RowFunction  # as a decorator
 class RaggedFunction(Generic[Batch]):
     """A function that writes the values of one row, to be called for all rows of a batch."""
 
-    lanes = LANES
+    lanes = int(LANES)
 
     def __init__(self, body: Callable[..., Any], kind: type[Batch], room: Kernel, is_exact: bool) -> None:
         parts, given = {"body": Kernel(body, INLINED), "room": room}, list(signature(body).parameters)[2:]
@@ -102,10 +141,10 @@ class RaggedFunction(Generic[Batch]):
         split = self.field.splits
         self.columns = {name: field.dtype for name, field in fields_of(kind).items() if field.rows == split}
         self.in_turn = Kernel(write(IN_TURN, body, parts, given=given), OPTIONS)
-        self.rooms = RowFunction(write(ROOMS, body, parts, given=given[:-1]))
-        self.apart = RowFunction(write(APART, body, parts, given=given))
-        moves = ["; ".join(f"dense.{name}[first_ + i_] = loose.{name}[room_ + i_]" for name in self.columns)]
-        self.close = RowFunction(write(CLOSE, body, {"LANES": LANES}, moves=moves))
+        self.rooms = SizeFunction(write(ROOMS, body, parts, given=given[:-1]))
+        self.apart = (RowFunction if is_exact else SizeFunction)(write(APART, body, parts, given=given))
+        moves = ["; ".join(f"dense.{name}[at_] = loose.{name}[from_]" for name in self.columns)]
+        self.close = RowFunction(write(CLOSE, body, {"LANES": LANES, "ONE": ONE}, moves=moves))
 
     def __call__(self, rows: int, *arguments: Any) -> Batch:
         """Return a batch of the type, whose other columns of the rows are written by the body too."""
@@ -114,9 +153,9 @@ class RaggedFunction(Generic[Batch]):
 
             made: Batch = put_rows(self, rows, arguments)
             return made
-        sizes = np.empty(rows, np.int64)
-        self.rooms(rows, sizes, *arguments)
-        out = self.empty(rows, int(sizes.sum()), np.empty)
+        rooms = np.empty(rows + 1, np.int64)
+        self.rooms(rows, rooms, *arguments)
+        out = self.empty(rows, int(rooms[-1]), np.empty)
         offsets = getattr(out, self.name)
         self.in_turn(rows, offsets, *arguments, out)
         return out if self.is_exact else take(out, str(self.field.splits), slice(int(offsets[-1])))

@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for
-from readwarp.device.cuda_scan import exclusive_scan
+from readwarp.device.cuda_scan import add_up
 from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
 from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import current
@@ -270,7 +270,7 @@ def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndar
                 walk_back[-(-(some.stop - some.begin) // WALKERS), WALKERS, workspace.stream](
                     slots, warps, directions, bounds, costs, np.int32(scheme.mode), runs, walks
                 )
-        exclusive_scan(walks.runs, offsets, workspace)
+        add_up(number, offsets, walks.runs)
         cigar = workspace.empty(plan.runs, np.uint32)
         copy_runs[threads_for(number, workspace)](slots, offsets, runs, cigar)
         outcome, offsets = workspace.download(outcome, offsets)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.cuda_scan import device_bytes as scan_bytes
 from readwarp.device.staging import rounded
 from readwarp.pairwise.cpu import max_runs
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks
@@ -71,8 +70,7 @@ class TracePlan:
         pairs = geometry.shape[1]
         arrays = (starts.nbytes, geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs, 8 * (pairs + 1))
         filling = max((rounded(4 * each.directions) for each in self.rounds), default=0)
-        compact = max(rounded(4 * self.runs), scan_bytes(pairs))
-        return sequences + sum(map(rounded, arrays)) + max(filling, compact)
+        return sequences + sum(map(rounded, arrays)) + max(filling, rounded(4 * self.runs))
 
 
 def can_trace(scheme: Scheme, longest: int, letters: int) -> bool:

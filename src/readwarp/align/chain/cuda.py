@@ -15,10 +15,9 @@ from readwarp.align.chain import scalar as rule
 from readwarp.align.chain.scalar import COLUMNS
 from readwarp.align.places import contig_of
 from readwarp.config import ChainParameters, SeedParameters
-from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import exclusive_scan, total_of
+from readwarp.device.cuda_scan import add_up, total_of
 from readwarp.device.instructions import highest_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
@@ -41,7 +40,7 @@ def chain_hits(
         found = workspace.empty(n, np.int32)
         limits, of_reads = rule.limits_of(seed, parameters), (found, repetitive, settled, status)
         chain_reads[warps_for(n, workspace)](reads.read_offsets, hits, contig_offsets, limits, links, rows, of_reads)
-        exclusive_scan(found, offsets, workspace)
+        add_up(n, offsets, found)
         total = total_of(offsets, workspace)
         columns = [workspace.keep(total, dtype) for dtype in rule.COLUMN_TYPES]
         chains = Chains(*[offsets, *columns, repetitive, settled, status])
@@ -51,8 +50,7 @@ def chain_hits(
 
 def device_bytes(reads: int, anchors: int) -> int:
     """Return the peak bytes of the workspace, hits and chains excluded."""
-    per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
-    return per_anchor + rounded(4 * reads) + cuda_scan.device_bytes(reads)
+    return rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors) + rounded(4 * reads)
 
 
 def kept_bytes(reads: int, chains: int) -> int:

@@ -16,10 +16,9 @@ from readwarp.align.seed import scalar as rule
 from readwarp.align.seed.cuda_settle import settle
 from readwarp.align.seed.scalar import WINDOWS  # an array's size must be a name
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
-from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import exclusive_scan, total_of
+from readwarp.device.cuda_scan import add_up, total_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch
@@ -55,10 +54,10 @@ def find_seeds(
     settle[warps](reads.bases, reads.read_offsets, genome, seed_counts, slots, entries, rules, settled)
     look_up[per_seed](slots, entries, cuda_slots.LATER)
     choose[per_read](reads.read_offsets, p.t, seed_counts, slots, limits, settled, sizes, repetitive)
-    exclusive_scan(sizes, starts, workspace)
+    add_up(n, starts, sizes)
     found = workspace.empty(total_of(starts, workspace), np.uint64)
     emit[warps](reads.read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
-    exclusive_scan(sizes, anchor_offsets, workspace)
+    add_up(n, anchor_offsets, sizes)
     anchors = workspace.empty(total_of(anchor_offsets, workspace), np.uint64)
     sort_anchors[warps](found, starts, anchors, anchor_offsets)
     return SeedHits(anchors, anchor_offsets, repetitive, settled, status)
@@ -66,10 +65,10 @@ def find_seeds(
 
 def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:
     """Return the peak bytes of the workspace. found, anchors: of all reads, with and without weak places."""
-    slots, scan = cuda_slots.slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
+    slots = cuda_slots.slots_of(reads, bases, t)
     per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + 2 * rounded(reads)
     per_seed = rounded(8 * slots) + 2 * rounded(4 * slots)
-    return per_read + per_seed + max(scan, rounded(8 * found) + max(scan, rounded(8 * anchors)))
+    return per_read + per_seed + rounded(8 * found) + rounded(8 * anchors)
 
 
 @cuda_kernel

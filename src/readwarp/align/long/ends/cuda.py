@@ -13,7 +13,7 @@ import numpy as np
 from readwarp.align.long.ends.scalar import E_OPENS, F_OPENS, FROM_E, FROM_F, MAX_ROWS, UNREACHED, Corners, Ended
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import exclusive_scan
+from readwarp.device.cuda_scan import add_up
 from readwarp.device.instructions import highest_of, permute_bytes
 from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import current
@@ -69,7 +69,7 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
             walk_ends[threads_for(number, workspace)](
                 found, shape, directions_there, directions, runs_there, runs, numbers
             )
-        exclusive_scan(numbers, offsets, workspace)
+        add_up(number, offsets, numbers)
         (run_offsets,) = workspace.download(offsets)
         cigar = workspace.empty(int(run_offsets[-1]), np.uint32)
         copy_ends[threads_for(number, workspace)](there.step, runs_there, runs, offsets, cigar)
