@@ -49,7 +49,7 @@ class Kernel:
         return found(*self.options) if self.options else found
 
 
-SCAN = [Kernel("scan add_up", "device.cuda_scan", "add_up.grid", "i8 i8[] i8[] i4[]", 128)]
+SCAN = [Kernel("scan add_up", "device.gather", "add_up.grid", "i8 i8[] i8[] i4[]", 128)]
 SLOTS, ENTRIES = "align.seed.cuda_slots.SeedSlots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
@@ -210,7 +210,7 @@ def each_row(module: str, name: str, arguments: str) -> Kernel:
 def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
     """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms."""
     is_exact = name in ("merge_offsets", "list_left", "put_extension", "put_in_order", "list_starts")
-    scanned = "i8[] i8[]"  # offsets, and the words of tiles
+    scanned = "i8[] i8[]"  # words of tiles, and offsets
     rooms = each_row(module, f"{name}.rooms", f"{scanned} {arguments}")
     apart = each_row(module, f"{name}.apart", f"{'' if is_exact else scanned} i8[] {arguments} {made}")
     return [rooms, apart, *([] if is_exact else [each_row(module, f"{name}.close", f"i8[] i8[] {made} {made}")])]

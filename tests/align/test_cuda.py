@@ -145,8 +145,8 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
         return launch(configured, where, *arguments)
 
     monkeypatch.setattr(CardKernel, "launch", checked)
-    monkeypatch.setattr(memory, "resident", None)
     with planned(8 << 20):
+        monkeypatch.setattr(memory, "resident", None)
         _, rows = steps.align_batch(reads, placed, InsertModels(given(130, 10)), AlignParameters(), Metrics())
     assert len(rows) == len(reads)
     assert launched > {

@@ -9,7 +9,7 @@ pytest.importorskip("numba_cuda")
 from helpers.cards import CAPABILITIES, IS_EMULATED
 from readwarp.device import cuda_driver
 from readwarp.device.cuda_launch import THREADS, WARP
-from readwarp.device.cuda_scan import add_up
+from readwarp.device.gather import add_up
 from readwarp.device.memory import TILES, Workspace, bind
 from readwarp.ragged import offsets_of
 

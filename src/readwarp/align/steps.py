@@ -284,7 +284,8 @@ def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters:
     sizes = np.zeros(len(reads), np.int64)
     sizes[weak.rows] = np.diff(more.chain_offsets)
     more, rows, added = index.backend.to_device((more, weak.rows, offsets_of(sizes)))
-    offsets, merged = merge_offsets(len(reads), chains.chain_offsets, added, chains.score.size)
+    own, number = chains.score.size, chains.score.size + more.score.size
+    offsets, merged = merge_offsets(len(reads), chains.chain_offsets, added, own, number=number)
     again.put_repetitive(weak.rows.size, rows, more.repetitive, chains.repetitive)
     return replace(gather_chains(merged, chains, more), chain_offsets=offsets)
 

@@ -13,23 +13,13 @@ import numpy as np
 from readwarp.device.cuda_jit import cuda
 from readwarp.device.cuda_launch import THREADS, WARP
 from readwarp.device.memory import Workspace, current
-from readwarp.device.rows import SizeFunction
+from readwarp.errors import WorkspaceFullError
 from readwarp.ragged import replace
 
 NEXT, DONE, FIRST = range(3)  # words: the next tile, tiles that are done, and those of the tiles
 OF_TILE, OF_ALL = 1, 2  # lowest bits of a tile's word, below the sum of its tile or of all up to its end
 SUMS = THREADS // WARP + 1  # of the warps of a block, and of all tiles before
 EVERY = 0xFFFFFFFF  # thread of a warp
-
-
-@cuda.jit(device=True)
-def next_tile(tiles):
-    """Return the tile of the block; all its threads take part."""
-    mine = cuda.shared.array(1, np.int64)
-    if cuda.threadIdx.x == 0:
-        mine[0] = cuda.atomic.add(tiles, NEXT, 1)
-    cuda.syncthreads()
-    return mine[0]
 
 
 @cuda.jit(device=True)
@@ -63,7 +53,8 @@ def tell_sum(total, tile, tiles, lane):
     """Tell the sum of a tile; return that of all tiles before. For a warp."""
     if lane == 0:
         cuda.atomic.exch(tiles, FIRST + tile, total << 2 | OF_TILE)
-    before, at, ends = np.int64(0), tile - 1 - lane, np.uint32(0)
+    before, ends = np.int64(0), np.uint32(0)
+    at = tile - 1 - lane
     while ends == 0:
         word = np.int64(OF_ALL if at < 0 else 0)
         while word == 0:
@@ -84,36 +75,36 @@ def tell_sum(total, tile, tiles, lane):
     return before
 
 
-@SizeFunction
-def add_up(row, sizes):
-    """Set the offsets of rows of these sizes: integers [rows]."""
-    return sizes[row]
-
-
 def total_of(offsets: Any, workspace: Workspace) -> int:
     """Return the last offset, with which the host can allocate; wait for the stream."""
     (last,) = workspace.download(offsets[offsets.size - 1 :])
     return int(last[0])
 
 
-def put_rows(put: Any, rows: int, arguments: tuple[Any, ...]) -> Any:
-    """Make the batch of all rows by a `RaggedFunction`.
+def put_rows(put: Any, rows: int, arguments: tuple[Any, ...], number: int | None) -> Any:
+    """Make the batch of all rows by a `RaggedFunction`. The host waits for the number of their values if it must.
 
-    The host waits for their room, and for their values unless these always fill it.
+    In a workspace that is not planned, it waits for their room too.
     """
     workspace = current()
     with workspace.frame():
         rooms = (workspace.keep if put.is_exact else workspace.empty)(rows + 1, np.int64)
         put.rooms(rows, rooms, *arguments)
-        number = total_of(rooms, workspace)
         if put.is_exact:
+            number = total_of(rooms, workspace) if number is None else number
             dense = put.empty(rows, number, workspace.keep, **{put.name: rooms})
             put.apart(rows, rooms, *arguments, dense)
             return dense
-        dense = put.empty(rows, number, workspace.keep)
-        loose = replace(dense, **{name: workspace.empty(number, dtype) for name, dtype in put.columns.items()})
-        offsets = getattr(dense, put.name)
+        dense, kinds = put.empty(rows, 0, workspace.keep), list(put.columns.values())
+        offsets, rest = getattr(dense, put.name), workspace.rest(kinds)
+        columns = rest or [workspace.empty(total_of(rooms, workspace), kind) for kind in kinds]
+        loose = replace(dense, **dict(zip(put.columns, columns, strict=True)))
         put.apart(rows, offsets, rooms, *arguments, loose)
+        made, needed = (int(last[0]) for last in workspace.download(offsets[rows:], rooms[rows:]))
+        if needed > columns[0].size:
+            raise WorkspaceFullError(f"room for {needed} values needed, there is some for {columns[0].size}")
+        for each in rest:
+            workspace.empty(needed, each.dtype)
+        dense = replace(dense, **{name: workspace.keep(made, kind) for name, kind in put.columns.items()})
         put.close(put.lanes * rows, rooms, offsets, loose, dense)
-        made = total_of(offsets, workspace)
-    return replace(dense, **{name: getattr(dense, name)[:made] for name in put.columns})
+    return dense

@@ -92,16 +92,9 @@ def _device(cuda: ctypes.CDLL, ordinal: int) -> Device:
         value = ctypes.c_int()
         cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
         found.append(value.value)
-    place, identity, (*capability, multiprocessors, kilohertz) = bus.value.decode(), str(UUID(bytes=uuid.raw)), found
-    return Device(
-        name.value.decode(),
-        (capability[0], capability[1]),
-        memory.value,
-        free_memory(place),
-        identity,
-        place,
-        1e3 * multiprocessors * kilohertz,
-    )
+    place, identity, (major, minor, multiprocessors, kilohertz) = bus.value.decode(), str(UUID(bytes=uuid.raw)), found
+    known, speed = (name.value.decode(), (major, minor), memory.value), 1e3 * multiprocessors * kilohertz
+    return Device(*known, free_memory(place), identity, place, speed)
 
 
 @cache

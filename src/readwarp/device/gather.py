@@ -1,4 +1,4 @@
-"""Rows of batches in another order, rows of two batches as one, and offsets, on the side that holds them."""
+"""Rows of batches in another order, rows of two batches as one, and offsets of sizes, on the side that holds them."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -7,8 +7,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import scalar
-from readwarp.device.rows import RowFunction, maker_beside, ragged_rows, workspace_of, write
-from readwarp.ragged import Batch, fields_of, offsets_of, replace
+from readwarp.device.rows import RowFunction, each_size, maker_beside, ragged_rows, workspace_of, write
+from readwarp.ragged import Batch, fields_of, replace
 
 COPY = """
 def copy(row_, rows, first, second, out):
@@ -45,6 +45,12 @@ def gathers(kind: type[Batch], axis: str) -> Callable[[Callable[..., Any]], Gath
     return lambda stub: GatherFunction(stub, kind, axis)
 
 
+@each_size
+def add_up(row, sizes):
+    """Set the offsets of rows of these sizes: integers [rows]."""
+    return sizes[row]
+
+
 class MergedRows(NamedTuple):
     """The values of each row, from two batches that lie end to end."""
 
@@ -67,18 +73,6 @@ def merge_offsets(row, at, first, second, size, out):
         out.values[at] = size + value
         at += 1
     return at
-
-
-def offsets_beside(sizes: Any) -> Any:
-    """Turn row sizes into offsets, on their side."""
-    workspace = workspace_of(sizes)
-    if workspace is None:
-        return offsets_of(sizes)
-    from readwarp.device.cuda_scan import exclusive_scan
-
-    offsets = workspace.keep(sizes.size + 1, np.int64)
-    exclusive_scan(sizes, offsets, workspace)
-    return offsets
 
 
 def join_beside(beside: Any, parts: Sequence[ndarray]) -> Any:

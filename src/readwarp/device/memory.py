@@ -161,6 +161,19 @@ class Workspace:
         block, place = self._take(prod(lengths) * dtype.itemsize, is_kept)
         return CardArray(block.address + place, lengths, dtype, block.owner)
 
+    def rest(self, kinds: Sequence[Any]) -> list[CardArray]:
+        """Return arrays of these dtypes, all of one length, in half of what is left; none if that is not known.
+
+        They stay until the next `empty`. If they held n values, take as much by `empty` after all.
+        """
+        if self.left is None or self._is_separate:
+            return []
+        number = max(0, self.left // 2 - ALIGNMENT * len(kinds)) // sum(kind.itemsize for kind in kinds)
+        used, high_water = self._used, self.high_water
+        arrays = [self.empty(number, kind) for kind in kinds]
+        self._used, self.high_water = used, high_water
+        return arrays
+
     def tiles(self, blocks: int) -> CardArray:
         """Return zeros for a launch of so many blocks that adds up sizes (`cuda_scan`) and leaves them zero."""
         if self._tiles.size < blocks + 2:

@@ -10,14 +10,14 @@ the body writes for another. `put(rows, ...)` makes a batch of rows of varying s
 which splits the axis that the body writes to. The body writes a row's values from `at` on, at most room(row, ...) of
 them, and returns where they end. On the CPU each row begins where the one before it ends; on a card it begins where
 that certainly has ended, and the gaps are closed afterwards, unless rows always fill their rooms (is_exact).
-`sizes(rows, offsets, ...)` of a `SizeFunction`, whose body returns a size, sets offsets[i] to the sum of those before
-row i, for i up to `rows`.
+A body that is @each_size returns a size: `add(rows, offsets, ...)` sets offsets[i], for i up to `rows`, to the sum of
+the sizes before row i.
 
 Arguments are arrays of one side, numbers, and tuples of these; arrays of a card decide for it. Bodies make no arrays.
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Generic
 
@@ -46,12 +46,15 @@ def loop(rows_, offsets_, {given}):
         offsets_[row_ + 1] = offsets_[row_] + body(row_, {given})
 """
 GRID_OF_SIZES = """
-def grid(rows_, offsets_, tiles_, {given}):
-    tile_, size_ = next_tile(tiles_), np.int64(0)
-    row_ = tile_ * cuda.blockDim.x + cuda.threadIdx.x
+def grid(rows_, tiles_, offsets_, {given}):
+    tile_, size_ = cuda.shared.array(1, np.int64), np.int64(0)
+    if cuda.threadIdx.x == 0:
+        tile_[0] = cuda.atomic.add(tiles_, NEXT, 1)
+    cuda.syncthreads()
+    row_ = tile_[0] * cuda.blockDim.x + cuda.threadIdx.x
     if row_ < rows_:
         size_ = np.int64(body(row_, {given}))
-    before_ = sum_before(size_, tile_, tiles_)
+    before_ = sum_before(size_, tile_[0], tiles_)
     if row_ <= rows_:
         offsets_[row_] = before_
 """
@@ -68,6 +71,8 @@ def rooms(row_, {given}):
 """
 APART = """
 def apart(row_, rooms_, {given}):
+    if rooms_[row_ + 1] > {out}.{column}.size:
+        return np.int64(0)  # the host sees that
     return body(row_, rooms_[row_], {given}) - rooms_[row_]
 """
 CLOSE = """
@@ -84,49 +89,34 @@ LANES, ONE = np.uint64(32), np.uint64(1)  # threads that move the values of a ro
 class RowFunction:
     """A function of one row, to be called for all rows."""
 
-    templates = LOOP, GRID
-
-    def __init__(self, body: Callable[..., Any]) -> None:
+    def __init__(self, body: Callable[..., Any], of_sizes: bool = False) -> None:
+        """of_sizes: the body returns the size of its row, and for all rows their offsets are set, int64 [rows + 1]."""
+        self.more = int(of_sizes)  # rows: of the offsets
         self.body, self.parts = body, {"body": Kernel(body, INLINED)}
         self.given = list(signature(body).parameters)[1:]
-        self.loop = Kernel(write(self.templates[0], body, self.parts, given=self.given), OPTIONS)
+        self.loop = Kernel(write(LOOP_OF_SIZES if of_sizes else LOOP, body, self.parts, given=self.given), OPTIONS)
 
     def __call__(self, rows: int, *arguments: Any) -> None:
         if not is_on_card(arguments):
             self.loop(rows, *arguments)
-        elif rows:
+        elif rows or self.more:
             from readwarp.device.cuda_launch import threads_for
             from readwarp.device.memory import current
 
-            self.grid[threads_for(rows, current())](rows, *arguments)
+            where = threads_for(rows + self.more, current())
+            self.grid[where](rows, *[current().tiles(where[0])] * self.more, *arguments)
 
     @cached_property
     def grid(self) -> Any:
         """The kernel for cards."""
         from readwarp.device.cuda_jit import cuda, cuda_kernel
-        from readwarp.device.cuda_scan import next_tile, sum_before
+        from readwarp.device.cuda_scan import NEXT, sum_before
 
-        parts = self.parts | {"cuda": cuda, "next_tile": next_tile, "sum_before": sum_before}
-        return cuda_kernel(write(self.templates[1], self.body, parts, given=self.given))
-
-
-class SizeFunction(RowFunction):
-    """A function that returns the size of one row; called for all rows, it sets their offsets, int64 [rows + 1]."""
-
-    templates = LOOP_OF_SIZES, GRID_OF_SIZES
-
-    def __call__(self, rows: int, *arguments: Any) -> None:
-        if not is_on_card(arguments):
-            self.loop(rows, *arguments)
-        else:
-            from readwarp.device.cuda_launch import threads_for
-            from readwarp.device.memory import current
-
-            where, (offsets, *others) = threads_for(rows + 1, current()), arguments
-            self.grid[where](rows, offsets, current().tiles(where[0]), *others)
+        parts = self.parts | {"cuda": cuda, "NEXT": NEXT, "sum_before": sum_before}
+        return cuda_kernel(write(GRID_OF_SIZES if self.more else GRID, self.body, parts, given=self.given))
 
 
-each_row = RowFunction  # as a decorator
+each_row, each_size = RowFunction, partial(RowFunction, of_sizes=True)  # as decorators
 
 
 class RaggedFunction(Generic[Batch]):
@@ -141,17 +131,21 @@ class RaggedFunction(Generic[Batch]):
         split = self.field.splits
         self.columns = {name: field.dtype for name, field in fields_of(kind).items() if field.rows == split}
         self.in_turn = Kernel(write(IN_TURN, body, parts, given=given), OPTIONS)
-        self.rooms = SizeFunction(write(ROOMS, body, parts, given=given[:-1]))
-        self.apart = (RowFunction if is_exact else SizeFunction)(write(APART, body, parts, given=given))
+        self.rooms = each_size(write(ROOMS, body, parts, given=given[:-1]))
+        apart = write(APART, body, parts, given=given, out=given[-1:], column=list(self.columns)[:1])
+        self.apart = RowFunction(apart, of_sizes=not is_exact)
         moves = ["; ".join(f"dense.{name}[at_] = loose.{name}[from_]" for name in self.columns)]
         self.close = RowFunction(write(CLOSE, body, {"LANES": LANES, "ONE": ONE}, moves=moves))
 
-    def __call__(self, rows: int, *arguments: Any) -> Batch:
-        """Return a batch of the type, whose other columns of the rows are written by the body too."""
+    def __call__(self, rows: int, *arguments: Any, number: int | None = None) -> Batch:
+        """Return a batch of the type, whose other columns of the rows are written by the body too.
+
+        number: of values, if the caller knows it and the rows fill their rooms; then a card need not be waited for.
+        """
         if is_on_card(arguments):
             from readwarp.device.cuda_scan import put_rows
 
-            made: Batch = put_rows(self, rows, arguments)
+            made: Batch = put_rows(self, rows, arguments, number)
             return made
         rooms = np.empty(rows + 1, np.int64)
         self.rooms(rows, rooms, *arguments)

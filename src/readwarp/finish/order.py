@@ -40,12 +40,13 @@ ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_
 
 
 def gather(records: Encoded, order: ndarray, skip: int, words: ndarray = NO_WORDS) -> Encoded:
-    """Gather the records, of either side, in this order, each without its first `skip` bytes, and after its words.
+    """Gather all records, of either side, in this order, each without its first `skip` bytes, and after its words.
 
     order: on the host. words: int32 [records, words].
     """
     rows, words = (to_side_of(records.data, each) for each in (order, words))
-    return put_in_order(order.size, records, rows, words, skip)
+    number = records.data.size + order.size * (4 * words.shape[1] - skip)
+    return put_in_order(order.size, records, rows, words, skip, number=number)
 
 
 def gather_from(parts: Sequence[Encoded], order: ndarray) -> Encoded:

@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for
-from readwarp.device.cuda_scan import add_up
+from readwarp.device.gather import add_up
 from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
 from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import current

@@ -70,13 +70,8 @@ CALL = CommandWork(SideSpeed(19.8, 0.0), SideSpeed(19.1, 0.3), clocks=10.0)
 def resources_of(options: Mapping[str, Any]) -> Resources:
     """Return the resources of the options. Raises UsageError."""
     given = chosen(ResourceOptions(), options)
-    return Resources(
-        given.threads or usable_threads(),
-        given.device,
-        None if given.memory is None else bytes_of(given.memory),
-        None if given.vram is None else bytes_of(given.vram),
-        given.batch_bases,
-    )
+    memory, vram = (None if text is None else bytes_of(text) for text in (given.memory, given.vram))
+    return Resources(given.threads or usable_threads(), given.device, memory, vram, given.batch_bases)
 
 
 def choose_backend(resources: Resources, paths: Iterable[str | Path], work: CommandWork, share: float = 1.0) -> Backend:

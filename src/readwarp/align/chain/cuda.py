@@ -17,7 +17,8 @@ from readwarp.align.places import contig_of
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import add_up, total_of
+from readwarp.device.cuda_scan import total_of
+from readwarp.device.gather import add_up
 from readwarp.device.instructions import highest_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
@@ -37,9 +38,9 @@ def chain_hits(
     with workspace.frame():
         rows = workspace.empty((hits.anchors.size, COLUMNS), np.int64)
         links = rule.ChainLinks(*(workspace.empty(hits.anchors.size, np.int32) for _ in range(2)))
-        found = workspace.empty(n, np.int32)
-        limits, of_reads = rule.limits_of(seed, parameters), (found, repetitive, settled, status)
-        chain_reads[warps_for(n, workspace)](reads.read_offsets, hits, contig_offsets, limits, links, rows, of_reads)
+        found, limits = workspace.empty(n, np.int32), rule.limits_of(seed, parameters)
+        given, of_reads = (reads.read_offsets, hits, contig_offsets), (found, repetitive, settled, status)
+        chain_reads[warps_for(n, workspace)](*given, limits, links, rows, of_reads)
         add_up(n, offsets, found)
         total = total_of(offsets, workspace)
         columns = [workspace.keep(total, dtype) for dtype in rule.COLUMN_TYPES]

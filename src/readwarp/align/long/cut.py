@@ -50,15 +50,9 @@ def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> LaidAlign
     first, last = anchors[offsets[:-1]], anchors[offsets[1:] - 1]
     query, reference = query_of.py_func, reference_of.py_func  # in Python, of whole arrays
     strand = strand_of.py_func(first)
-    return LaidAlignments(
-        strand,
-        reads.offsets[read] + strand * reads.offsets[-1],
-        query(first),
-        query(last) + k,
-        reads.offsets[read + 1] - reads.offsets[read],
-        reference(first),
-        reference(last) + k,
-    )
+    start, length = reads.offsets[read] + strand * reads.offsets[-1], reads.offsets[read + 1] - reads.offsets[read]
+    places = reference(first), reference(last) + k
+    return LaidAlignments(strand, start, query(first), query(last) + k, length, *places)
 
 
 class CutChains(NamedTuple):

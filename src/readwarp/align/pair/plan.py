@@ -133,5 +133,6 @@ def plan_candidates(
 def merge(candidates: Candidates, others: Candidates) -> tuple[Candidates, Any]:
     """Merge candidates by read, the others last; return them, and their rows among both (int64 [candidates])."""
     both = candidates.candidate_offsets, others.candidate_offsets
-    offsets, rows = merge_offsets(both[0].size - 1, *both, len(candidates))
+    number = len(candidates) + len(others)
+    offsets, rows = merge_offsets(both[0].size - 1, *both, len(candidates), number=number)
     return replace(gather_candidates(rows, candidates, others), candidate_offsets=offsets), rows

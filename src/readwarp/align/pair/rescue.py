@@ -266,12 +266,8 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 @kernel
 def rescue(reads, sought, places, genome, rules, out):
     """Write the rescue windows of the reads that are `sought` to `out`; return their number."""
-    table = WordTable(
-        np.zeros(SLOTS, np.int16),
-        np.zeros(MAX_READ_LENGTH, np.int16),
-        np.zeros(MAX_READ_LENGTH, np.int32),
-        np.zeros(MAX_WINDOW + MAX_READ_LENGTH, np.int16),
-    )
+    slots, counts = np.zeros(SLOTS, np.int16), np.zeros(MAX_WINDOW + MAX_READ_LENGTH, np.int16)
+    table = WordTable(slots, np.zeros(MAX_READ_LENGTH, np.int16), np.zeros(MAX_READ_LENGTH, np.int32), counts)
     made = out.candidate_offsets[0] = 0
     for mate in range(reads.segment.size):
         if sought[mate] != UNPAIRED:

@@ -18,7 +18,8 @@ from readwarp.align.seed.scalar import WINDOWS  # an array's size must be a name
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import add_up, total_of
+from readwarp.device.cuda_scan import total_of
+from readwarp.device.gather import add_up
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch

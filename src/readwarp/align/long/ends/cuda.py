@@ -13,7 +13,7 @@ import numpy as np
 from readwarp.align.long.ends.scalar import E_OPENS, F_OPENS, FROM_E, FROM_F, MAX_ROWS, UNREACHED, Corners, Ended
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
-from readwarp.device.cuda_scan import add_up
+from readwarp.device.gather import add_up
 from readwarp.device.instructions import highest_of, permute_bytes
 from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import current
