@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.device.gather import join_beside, offsets_beside
+from readwarp.device.gather import add_up, join_beside
 from readwarp.device.rows import each_row, maker_beside, to_host, to_side_of
 from readwarp.errors import InputError
 from readwarp.formats.common.qualities import PHRED64
@@ -93,9 +93,11 @@ def parse_beside(raw: RawBatch, beside: Any, longest: int) -> ReadBatch | None:
     number, make = step * raw.chunk.records, maker_beside(letters)
     text = Text(letters, 0, letters.size)
     records, reasons = empty(FastxRecords, {"records": number}, make), make(number, np.uint8)
-    ends = list_line_ends(-(-letters.size // SPAN), letters).place
+    ends = list_line_ends(-(-letters.size // SPAN), letters, number=4 * number).place
     measure_fastq(number, text, ends, (raw.chunk.records * (step - 1), longest), records, reasons)
-    read_offsets, name_offsets = offsets_beside(records.length), offsets_beside(records.name_length)
+    read_offsets, name_offsets = (make(number + 1, np.int64) for _ in range(2))
+    add_up(number, read_offsets, records.length)
+    add_up(number, name_offsets, records.name_length)
     wrong, bases, names = to_host((reasons, read_offsets[number:], name_offsets[number:]))
     if wrong.any():
         return None
