@@ -174,7 +174,7 @@ def insert(best, found, score, first, last, k, lane):
     for begin in range(WARP * ((stop - 1) // WARP), place - WARP, -WARP):
         row = begin + lane
         for column in range(COLUMNS):
-            moved[column] = best[min(row, stop), column]
+            moved[column] = best[min(row, stop - 1), column]
         cuda.syncthreads()
         if place <= row < stop:
             for column in range(COLUMNS):
