@@ -213,17 +213,8 @@ def processor_time_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-COMPILERS = {
-    "each_row",
-    "each_size",
-    "ragged_rows",
-    "kernel",
-    "scalar",
-    "cuda_kernel",
-    "cuda.jit",
-    "inlined",
-    "code_of",
-}
+OF_ROWS = {"each_row", "each_size", "ragged_rows"}
+COMPILERS = OF_ROWS | {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "code_of"}
 HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
 PYTHON_API = {  # keywords that users give
     "readwarp/caller/caller.py: write",

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy import ndarray
 
+from helpers.seeding import planned
 from readwarp.compiler.jit import scalar
 from readwarp.device.backend import Backend
 from readwarp.device.rows import each_row, empty_beside, ragged_rows, to_host
+from readwarp.errors import WorkspaceFullError
 from readwarp.ragged import check, columns_of, offsets_of
 
 SIDES = Backend("cpu"), pytest.param(Backend("cuda", (0,)), marks=pytest.mark.cards)
@@ -85,3 +87,19 @@ def test_both_sides_write_the_same():
     here, there = (made(side, values, offsets, 150) for side in (Backend("cpu"), Backend("cuda", (0,))))
     for mine, other in zip(here, there, strict=True):
         assert all(np.array_equal(values, columns_of(other)[name]) for name, values in columns_of(mine).items())
+
+
+@pytest.mark.cards
+def test_the_room_is_half_of_what_a_planned_workspace_has_left():
+    """Rows that need more do not write there; what is used counts as such, and the next batch begins with all."""
+    offsets = offsets_of(np.full(1000, 10))
+    values, here = np.arange(offsets[-1]) % 26, Backend("cpu")
+    expected = columns_of(made(here, values, offsets, 5)[1])
+    with planned(1 << 19) as workspace:
+        for _ in range(2):
+            found = columns_of(made(Backend("cuda", (0,)), values, offsets, 5)[1])
+            assert all(np.array_equal(found[name], column) for name, column in expected.items())
+        room = 13 * 1000 * (1 + 8)
+        assert room < workspace.high_water < workspace.capacity - room
+    with planned(1 << 18), pytest.raises(WorkspaceFullError, match="room for 13000 values"):
+        made(Backend("cuda", (0,)), values, offsets, 5)

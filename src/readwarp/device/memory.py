@@ -162,10 +162,7 @@ class Workspace:
         return CardArray(block.address + place, lengths, dtype, block.owner)
 
     def rest(self, kinds: Sequence[Any]) -> list[CardArray]:
-        """Return arrays of these dtypes, all of one length, in half of what is left; none if that is not known.
-
-        They stay until the next `empty`. If they held n values, take as much by `empty` after all.
-        """
+        """Return arrays of these dtypes and one length in half of what is left, until the next `empty`; maybe none."""
         if self.left is None or self._is_separate:
             return []
         number = max(0, self.left // 2 - ALIGNMENT * len(kinds)) // sum(kind.itemsize for kind in kinds)

@@ -10,8 +10,7 @@ the body writes for another. `put(rows, ...)` makes a batch of rows of varying s
 which splits the axis that the body writes to. The body writes a row's values from `at` on, at most room(row, ...) of
 them, and returns where they end. On the CPU each row begins where the one before it ends; on a card it begins where
 that certainly has ended, and the gaps are closed afterwards, unless rows always fill their rooms (is_exact).
-A body that is @each_size returns a size: `add(rows, offsets, ...)` sets offsets[i], for i up to `rows`, to the sum of
-the sizes before row i.
+The body of an @each_size function returns a size: `add(rows, offsets, ...)` sets offsets[i] to the sum of those before.
 
 Arguments are arrays of one side, numbers, and tuples of these; arrays of a card decide for it. Bodies make no arrays.
 """
