@@ -209,7 +209,9 @@ def each_row(module: str, name: str, arguments: str) -> Kernel:
 
 def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
     """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms."""
-    is_exact = name in ("merge_offsets", "list_left", "put_extension", "put_in_order", "list_starts")
+    from importlib import import_module
+
+    is_exact = getattr(import_module(f"readwarp.{module}"), name).is_exact
     scanned = "i8[] i8[]"  # words of tiles, and offsets
     rooms = each_row(module, f"{name}.rooms", f"{scanned} {arguments}")
     apart = each_row(module, f"{name}.apart", f"{'' if is_exact else scanned} i8[] {arguments} {made}")
@@ -220,10 +222,19 @@ BUILD, TAGS, SIGNATURES = "align.records.build", "align.records.tags", "finish.s
 PAIR, CHOOSE, LEFT = "align.pair", "align.records.choose", "align.extend.steps"
 CHAINS, CANDIDATES, SCORES = (f"align.batches.{name}" for name in ("Chains", "Candidates", "Scores"))
 SCORED = "align.places.Places"
+TEXT, RECORDS_OF_TEXT = "formats.reads.fastx_text.Text", "formats.reads.raw.FastxRecords"
+PARSE = [
+    *ragged_rows("formats.reads.fastx_text", "list_line_ends", "u1[]", "formats.reads.fastx_text.LineEnds"),
+    each_row("formats.reads.fastx", "measure_fastq", f"{TEXT} i8[] (i8 i8) {RECORDS_OF_TEXT} u1[]"),
+    Kernel("rows add_up of records", "device.gather", "add_up.grid", "i8 i8[] i8[] i8[]", 128),
+    each_row("formats.reads.fastx", "fill_reads", f"{TEXT} {RECORDS_OF_TEXT} (i8 i8) (u1[] i8) {READS} u1[]"),
+    each_row("formats.reads.fastx", "compare_names", "u1[] i8[] u1[]"),
+]
 WINDOW_PLAN = f"{READS} {CHAINS} i8[] {PAIR}.plan.PlanRules {PAIR}.plan.ChainRanks"
 RANKED = f"({CHOOSE}.Ranking {CHOOSE}.Winners)"
 PLACE_ROWS = [
-    each_row("align.seed.again", "judge_chains", f"i8[] {CHAINS} i8 u1[]"),
+    each_row("align.seed.again", "judge_chains", f"{READS} {CHAINS} i8 b1 u1[]"),
+    *ragged_rows("formats.common.reads", "list_reads", f"i8[] {READS}", "formats.common.reads.SomeReads"),
     each_row("align.seed.again", "put_repetitive", "i8[] i4[] i4[]"),
     each_row("align.batches", "gather_chains.copy", f"i8[] {CHAINS} {CHAINS} {CHAINS}"),
     each_row("align.batches", "gather_candidates.copy", f"i8[] {CANDIDATES} {CANDIDATES} {CANDIDATES}"),
@@ -239,6 +250,8 @@ PLACE_ROWS = [
         LEFT, "put_extension",
         f"{CANDIDATES} {SCORES} {LEFT}.UngappedSpans i8[] pairwise.pairs.Traces", "align.batches.Extensions"
     ),
+    each_row(f"{PAIR}.rescue", "seek", f"{READS} u1[] {SCORED} i8[] {PAIR}.rescue.RescueRules u1[]"),
+    *ragged_rows(f"{PAIR}.rescue", "list_places", f"i8[] {SCORED}", SCORED),
     each_row(
         CHOOSE, "place_template",
         f"{READS} {SCORED} i8[] {CHOOSE}.ChoiceRules {CHOOSE}.Ranking {CHOOSE}.Winners"
@@ -276,6 +289,7 @@ KERNELS = (
     *CODES,
     *TRIAL,
     *BLOCKS,
+    *PARSE,
     *PLACE_ROWS,
     *ROWS,
 )

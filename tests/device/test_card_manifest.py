@@ -45,7 +45,7 @@ NEEDED = (  # by which commands
     (listed.PAIRWISE, (*LONG, *PAIRS)),
     (listed.PAIR_HMM, (*CALLS, *SUMS)),
     (listed.CODES, (*PAIRS, *SUMS)),
-    ((*listed.ROWS, *listed.BLOCKS), BAM),
+    ((*listed.ROWS, *listed.BLOCKS, *listed.PARSE), BAM),
     (listed.TRIAL, (*SHORT, *LONG, *CALLS, *PAIRS, *SUMS)),
 )
 OTHERS = range(1, len(CAPABILITIES) if IS_EMULATED else 1)
