@@ -208,11 +208,16 @@ def each_row(module: str, name: str, arguments: str) -> Kernel:
 
 
 def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
-    """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms."""
+    """The room of each row; then its values, in that room, and where they belong, unless rows fill their rooms.
+
+    Where their number is known, all at once.
+    """
+    scanned = "i8[] i8[]"  # words of tiles, and offsets
+    if name in ("merge_offsets", "put_in_order", "list_line_ends"):
+        return [Kernel(f"rows {name}.at_once", module, f"{name}.at_once.grid", f"i8 {scanned} {arguments} {made}", 128)]
     from importlib import import_module
 
     is_exact = getattr(import_module(f"readwarp.{module}"), name).is_exact
-    scanned = "i8[] i8[]"  # words of tiles, and offsets
     rooms = each_row(module, f"{name}.rooms", f"{scanned} {arguments}")
     apart = each_row(module, f"{name}.apart", f"{'' if is_exact else scanned} i8[] {arguments} {made}")
     return [rooms, apart, *([] if is_exact else [each_row(module, f"{name}.close", f"i8[] i8[] {made} {made}")])]

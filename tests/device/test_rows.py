@@ -103,3 +103,34 @@ def test_the_room_is_half_of_what_a_planned_workspace_has_left():
         assert room < workspace.high_water < workspace.capacity - room
     with planned(1 << 18), pytest.raises(WorkspaceFullError, match="room for 13000 values"):
         made(Backend("cuda", (0,)), values, offsets, 5)
+
+
+class Copies(NamedTuple):
+    values: Annotated[ndarray, "int64 [values]"]
+    offsets: Annotated[ndarray, "int64 [rows + 1] of values"]
+
+
+@scalar
+def room_of_copies(row, sizes):
+    return sizes[row]
+
+
+@ragged_rows(Copies, room_of_copies, is_exact=True)
+def put_copies(row, at, sizes, out):
+    for _ in range(sizes[row]):
+        out.values[at] = row
+        at += 1
+    return at
+
+
+@pytest.mark.parametrize("side", SIDES, ids=lambda side: side.name)
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("rows", [0, 1, 127, 128, 129, 5000])
+def test_rows_that_fill_their_rooms(side, is_known, rows):
+    """In one launch where their number is known."""
+    sizes = np.random.default_rng(rows).integers(0, 7, rows)
+    with side.on(), side.frame():
+        number = int(sizes.sum()) if is_known else None
+        copies = to_host(put_copies(rows, side.to_device(sizes), number=number))
+    check(copies)
+    assert (copies.values == np.repeat(np.arange(rows), sizes)).all() and (copies.offsets == offsets_of(sizes)).all()

@@ -89,10 +89,13 @@ def put_rows(put: Any, rows: int, arguments: tuple[Any, ...], number: int | None
     workspace = current()
     with workspace.frame():
         rooms = (workspace.keep if put.is_exact else workspace.empty)(rows + 1, np.int64)
+        if number is not None:
+            dense = put.empty(rows, number, workspace.keep, **{put.name: rooms})
+            put.at_once(rows, rooms, *arguments, dense)
+            return dense
         put.rooms(rows, rooms, *arguments)
         if put.is_exact:
-            number = total_of(rooms, workspace) if number is None else number
-            dense = put.empty(rows, number, workspace.keep, **{put.name: rooms})
+            dense = put.empty(rows, total_of(rooms, workspace), workspace.keep, **{put.name: rooms})
             put.apart(rows, rooms, *arguments, dense)
             return dense
         dense, kinds = put.empty(rows, 0, workspace.keep), list(put.columns.values())

@@ -52,10 +52,11 @@ def grid(rows_, tiles_, offsets_, {given}):
     cuda.syncthreads()
     row_ = tile_[0] * cuda.blockDim.x + cuda.threadIdx.x
     if row_ < rows_:
-        size_ = np.int64(body(row_, {given}))
+        size_ = np.int64(body(row_, {sized}))
     before_ = sum_before(size_, tile_[0], tiles_)
     if row_ <= rows_:
         offsets_[row_] = before_
+    {then}
 """
 IN_TURN = """
 def in_turn(rows_, offsets_, {given}):
@@ -65,7 +66,7 @@ def in_turn(rows_, offsets_, {given}):
         offsets_[row_ + 1] = at_
 """
 ROOMS = """
-def rooms(row_, {given}):
+def {name}(row_, {given}):
     return room(row_, {given})
 """
 APART = """
@@ -88,10 +89,13 @@ LANES, ONE = np.uint64(32), np.uint64(1)  # threads that move the values of a ro
 class RowFunction:
     """A function of one row, to be called for all rows."""
 
-    def __init__(self, body: Callable[..., Any], of_sizes: bool = False) -> None:
-        """of_sizes: the body returns the size of its row, and for all rows their offsets are set, int64 [rows + 1]."""
-        self.more = int(of_sizes)  # rows: of the offsets
-        self.body, self.parts = body, {"body": Kernel(body, INLINED)}
+    def __init__(self, body: Callable[..., Any], of_sizes: bool = False, put: Kernel | None = None) -> None:
+        """of_sizes: the body returns the size of its row, and for all rows their offsets are set, int64 [rows + 1].
+
+        put: on a card, what then writes the values of a row at its offset to one more argument.
+        """
+        self.more, self.put = int(of_sizes), put  # rows: of the offsets
+        self.body, self.parts = body, {"body": Kernel(body, INLINED), "put": put}
         self.given = list(signature(body).parameters)[1:]
         self.loop = Kernel(write(LOOP_OF_SIZES if of_sizes else LOOP, body, self.parts, given=self.given), OPTIONS)
 
@@ -112,7 +116,10 @@ class RowFunction:
         from readwarp.device.cuda_scan import NEXT, sum_before
 
         parts = self.parts | {"cuda": cuda, "NEXT": NEXT, "sum_before": sum_before}
-        return cuda_kernel(write(GRID_OF_SIZES if self.more else GRID, self.body, parts, given=self.given))
+        given = [*self.given, "out_"] if self.put else self.given
+        then = [f"if row_ < rows_: put(row_, before_, {', '.join(given)})"] if self.put else ["pass"]
+        template = GRID_OF_SIZES if self.more else GRID
+        return cuda_kernel(write(template, self.body, parts, given=given, sized=self.given, then=then))
 
 
 each_row, each_size = RowFunction, partial(RowFunction, of_sizes=True)  # as decorators
@@ -130,7 +137,8 @@ class RaggedFunction(Generic[Batch]):
         split = self.field.splits
         self.columns = {name: field.dtype for name, field in fields_of(kind).items() if field.rows == split}
         self.in_turn = Kernel(write(IN_TURN, body, parts, given=given), OPTIONS)
-        self.rooms = each_size(write(ROOMS, body, parts, given=given[:-1]))
+        rooms, at_once = (write(ROOMS, body, parts, given=given[:-1], name=[name]) for name in ("rooms", "at_once"))
+        self.rooms, self.at_once = each_size(rooms), each_size(at_once, put=parts["body"])
         apart = write(APART, body, parts, given=given, out=given[-1:], column=list(self.columns)[:1])
         self.apart = RowFunction(apart, of_sizes=not is_exact)
         moves = ["; ".join(f"dense.{name}[at_] = loose.{name}[from_]" for name in self.columns)]
