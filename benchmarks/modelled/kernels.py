@@ -14,7 +14,7 @@ from modelled.machine import Machine, assembled
 from modelled.waits import clocks_of
 
 WARP = 32
-OF_ROWS = "rooms", "apart", "close", "copy"  # kernels of a row function (readwarp.device)
+OF_ROWS = "rooms", "apart", "at_once", "close", "copy"  # kernels of a row function (readwarp.device)
 
 
 @dataclass(frozen=True, slots=True)
