@@ -82,7 +82,9 @@ def bring_reads(reads: ReadBatch, rows: ndarray) -> ReadBatch:
     """Return reads (int64 [rows]) of a batch on the host; from a card they come without qualities and tags."""
     if not is_on_card((reads.bases,)):
         return take(reads, "reads", rows)
-    some = to_host(list_reads(rows.size, to_side_of(reads.bases, rows), reads))
+    some = empty(SomeReads, {"letters": 0}, offsets=np.zeros(1, np.int64))
+    if rows.size:
+        some = to_host(list_reads(rows.size, to_side_of(reads.bases, rows), reads))
     both = offsets_of(np.stack((some.length, np.diff(some.offsets) - some.length), axis=1).ravel())
     bases, names = (some.letters[ranges(both, np.arange(part, both.size - 1, 2))] for part in (0, 1))
     return empty(
