@@ -107,7 +107,8 @@ class RowFunction:
             from readwarp.device.memory import current
 
             where = threads_for(rows + self.more, current())
-            self.grid[where](rows, *[current().tiles(where[0])] * self.more, *arguments)
+            tiles = [current().tiles(where[0])] if self.more else []
+            self.grid[where](rows, *tiles, *arguments)
 
     @cached_property
     def grid(self) -> Any:

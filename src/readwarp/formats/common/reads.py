@@ -44,7 +44,7 @@ class SomeReads(NamedTuple):
     """Reads on their way from a card: the bases of each, and behind them its name."""
 
     letters: Annotated[ndarray, "uint8 [letters]"]
-    offsets: Annotated[ndarray, "int64 [reads + 1] of letters"]
+    letter_offsets: Annotated[ndarray, "int64 [reads + 1] of letters"]
     length: Annotated[ndarray, "int64 [reads]"]  # bases
     segment: Annotated[ndarray, "uint8 [reads]"]
     read_group: Annotated[ndarray, "int32 [reads]"]
@@ -82,10 +82,10 @@ def bring_reads(reads: ReadBatch, rows: ndarray) -> ReadBatch:
     """Return reads (int64 [rows]) of a batch on the host; from a card they come without qualities and tags."""
     if not is_on_card((reads.bases,)):
         return take(reads, "reads", rows)
-    some = empty(SomeReads, {"letters": 0}, offsets=np.zeros(1, np.int64))
+    some = empty(SomeReads, {"letters": 0}, letter_offsets=np.zeros(1, np.int64))
     if rows.size:
         some = to_host(list_reads(rows.size, to_side_of(reads.bases, rows), reads))
-    both = offsets_of(np.stack((some.length, np.diff(some.offsets) - some.length), axis=1).ravel())
+    both = offsets_of(np.stack((some.length, np.diff(some.letter_offsets) - some.length), axis=1).ravel())
     bases, names = (some.letters[ranges(both, np.arange(part, both.size - 1, 2))] for part in (0, 1))
     return empty(
         ReadBatch,

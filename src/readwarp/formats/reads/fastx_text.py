@@ -10,7 +10,7 @@ from readwarp.device.rows import ragged_rows
 from readwarp.formats.common.text import same_bytes
 
 NEWLINE, RETURN, SPACE, TAB, SLASH = b"\n\r \t/"
-SPAN = 64  # letters
+SPAN = 256  # letters
 
 
 class Text(NamedTuple):
