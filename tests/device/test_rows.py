@@ -134,3 +134,17 @@ def test_rows_that_fill_their_rooms(side, is_known, rows):
         copies = to_host(put_copies(rows, side.to_device(sizes), number=number))
     check(copies)
     assert (copies.values == np.repeat(np.arange(rows), sizes)).all() and (copies.offsets == offsets_of(sizes)).all()
+
+
+@pytest.mark.cards
+def test_only_launches_that_add_up_need_words_of_tiles(monkeypatch):
+    """Another launch, however large, does not make a workspace allocate."""
+    side, sizes = Backend("cuda", (0,)), np.arange(9)
+    with planned(1 << 16) as workspace:
+        offsets, given = side.to_device((offsets_of(sizes), sizes))
+        lengths = empty_beside(offsets, Lengths, {"rows": sizes.size})
+        monkeypatch.setattr(workspace, "tiles", lambda blocks: pytest.fail("asked for"))
+        fill_length(sizes.size, offsets, 2, lengths)
+        assert to_host(lengths.length).tolist() == sizes.tolist()
+        monkeypatch.undo()
+        assert to_host(put_copies(sizes.size, given, number=36)).values.size == 36

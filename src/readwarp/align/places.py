@@ -52,8 +52,16 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     make, number = maker_beside(scores.score), len(candidates)
     v, query_start, score = make(number, np.int64), make(number, np.int32), make(number, np.int32)
     find_start(number, candidates, scores, rules, v, query_start, score)
-    found = v, scores.reference_stop, query_start, scores.query_stop, score, scores.status
-    return Places(candidates.candidate_offsets, candidates.strand, *found)
+    return Places(
+        candidates.candidate_offsets,
+        candidates.strand,
+        v=v,
+        stop=scores.reference_stop,
+        query_start=query_start,
+        query_stop=scores.query_stop,
+        score=score,
+        status=scores.status,
+    )
 
 
 @each_row

@@ -40,7 +40,7 @@ from readwarp.rules.statuses import Status
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # with which the kernels are compiled
-MEAN_TEXT = 3  # bytes of FASTQ a base of the longest short read, with its name: where records have more, some are long
+MEAN_TEXT = 3  # bytes of FASTQ for each base of the longest short read: if records have more on average, some are long
 Output = tuple[Encoder, Preparer]
 SEED, CHAIN = "readwarp.align.seed", "readwarp.align.chain"
 

@@ -100,7 +100,8 @@ def put_rows(put: Any, rows: int, arguments: tuple[Any, ...], number: int | None
             return dense
         dense, kinds = put.empty(rows, 0, workspace.keep), list(put.columns.values())
         offsets, rest = getattr(dense, put.name), workspace.rest(kinds)
-        columns = rest or [workspace.empty(total_of(rooms, workspace), kind) for kind in kinds]
+        room = 0 if rest else total_of(rooms, workspace)
+        columns = rest or [workspace.empty(room, kind) for kind in kinds]
         loose = replace(dense, **dict(zip(put.columns, columns, strict=True)))
         put.apart(rows, offsets, rooms, *arguments, loose)
         made, needed = (int(last[0]) for last in workspace.download(offsets[rows:], rooms[rows:]))

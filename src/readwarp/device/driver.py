@@ -92,9 +92,10 @@ def _device(cuda: ctypes.CDLL, ordinal: int) -> Device:
         value = ctypes.c_int()
         cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
         found.append(value.value)
-    place, identity, (major, minor, multiprocessors, kilohertz) = bus.value.decode(), str(UUID(bytes=uuid.raw)), found
-    known, speed = (name.value.decode(), (major, minor), memory.value), 1e3 * multiprocessors * kilohertz
-    return Device(*known, free_memory(place), identity, place, speed)
+    place, identity = bus.value.decode(), str(UUID(bytes=uuid.raw))
+    major, minor, multiprocessors, kilohertz = found
+    speed, capability = 1e3 * multiprocessors * kilohertz, (major, minor)
+    return Device(name.value.decode(), capability, memory.value, free_memory(place), identity, place, speed)
 
 
 @cache

@@ -1,8 +1,8 @@
 """Card memory for batches in work: a workspace per batch in flight.
 
 A workspace is a stream, a block of device bytes and one of pinned host bytes. The block is allocated once, when the
-workspace is made. After that nothing is allocated: `empty` hands out the next bytes of the block, and the end of a
-`frame` takes back what was handed out in it.
+workspace is made. After that nothing is allocated (but `tiles`, for launches larger than a usual batch has): `empty`
+hands out the next bytes of the block, and the end of a `frame` takes back what was handed out in it.
 
     with workspace.frame():
         bases = workspace.upload(reads.bases)           # copied through pinned memory, on the stream
@@ -162,7 +162,10 @@ class Workspace:
         return CardArray(block.address + place, lengths, dtype, block.owner)
 
     def rest(self, kinds: Sequence[Any]) -> list[CardArray]:
-        """Return arrays of these dtypes and one length in half of what is left, until the next `empty`; maybe none."""
+        """Return arrays of these dtypes and one length in half of what is left; none if that is not known.
+
+        The next `empty` takes them back. `keep`, which takes from the other end, leaves them whole.
+        """
         if self.left is None or self._is_separate:
             return []
         number = max(0, self.left // 2 - ALIGNMENT * len(kinds)) // sum(kind.itemsize for kind in kinds)

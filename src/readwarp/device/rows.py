@@ -150,6 +150,7 @@ class RaggedFunction(Generic[Batch]):
 
         number: of values, if the caller knows it and the rows fill their rooms; then a card need not be waited for.
         """
+        assert number is None or self.is_exact
         if is_on_card(arguments):
             from readwarp.device.cuda_scan import put_rows
 

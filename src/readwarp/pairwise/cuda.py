@@ -56,8 +56,11 @@ def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Wo
         there, scheme_there = workspace.on_card((pairs, scheme))
         found = Ends(*(workspace.empty(len(pairs), np.int32) for _ in range(3)))
         for group, some in ((WARP, order[~is_small]), (1, order[is_small])):
-            for part in _parts(some, 8 * pairs.target_lengths[some]):
-                rows, launch = int(pairs.target_lengths[part].max()), _launch(group * part.size, workspace)
+            heights = np.where(
+                pairs.query_lengths > group, pairs.target_lengths, 1
+            )  # of what waits for the next column
+            for part in _parts(some, 8 * heights[some]):
+                rows, launch = int(heights[part].max()), _launch(group * part.size, workspace)
                 with workspace.frame():
                     borders = workspace.empty((2, rows, part.size), np.int32)
                     score_threads[launch](there, workspace.upload(part), np.int32(group), scheme_there, borders, found)
@@ -127,8 +130,9 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
 def score_threads(pairs, order, group, scheme, borders, ends):
     """Find the best score and end of a pair, by `group` threads: the best cell, ties to the first row, then column.
 
-    Thread r has every group-th column from r on, and works on a row one step after thread r - 1, which passes on H and
-    F; those of the last thread wait in `borders` for the first one's next column. A key holds a score, then the row.
+    group: 1 or WARP. Thread r has every group-th column from r on, and works on a row one step after thread r - 1,
+    which passes on H and F; those of the last thread wait in `borders` for the first one's next column. A key holds a
+    score, then the row.
     """
     thread, (costs, mode, matrix) = np.int32(cuda.grid(1)), scheme
     gap_open, gap_extend, bonus = costs[2:]
@@ -150,7 +154,7 @@ def score_threads(pairs, order, group, scheme, borders, ends):
             if j == 0:
                 left = np.int32(score_before(i + 1, 0, gaps, bonus, mode))
                 F = floor if mode == LOCAL else np.int32(left - opening)
-            elif rank == 0 and i < rows:
+            elif rank == 0 and i < rows and j < columns:
                 left, F = borders[0, i, slot], borders[1, i, slot]
             if 0 <= i < rows and j < columns:
                 gain = np.int32(gain_of(code, pairs.targets[target_at + i], costs, matrix))
@@ -159,7 +163,7 @@ def score_threads(pairs, order, group, scheme, borders, ends):
                 if key > best and i >= first_row and j >= first_column:
                     best, column = key, np.int32(j + 1)
                 diagonal = left
-                if rank == group - 1:
+                if rank == group - 1 and j + 1 < columns:
                     borders[0, i, slot], borders[1, i, slot] = h, F
             i = np.int32(i + 1)
         cuda.syncwarp()

@@ -51,8 +51,8 @@ def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> LaidAlign
     query, reference = query_of.py_func, reference_of.py_func  # in Python, of whole arrays
     strand = strand_of.py_func(first)
     start, length = reads.offsets[read] + strand * reads.offsets[-1], reads.offsets[read + 1] - reads.offsets[read]
-    places = reference(first), reference(last) + k
-    return LaidAlignments(strand, start, query(first), query(last) + k, length, *places)
+    query_span, reference_start = (query(first), query(last) + k), reference(first)
+    return LaidAlignments(strand, start, *query_span, length, reference_start, reference(last) + k)
 
 
 class CutChains(NamedTuple):

@@ -314,10 +314,17 @@ def min_mate_score(parameters: AlignParameters) -> int:
 
 def place_rules(parameters: AlignParameters) -> PlaceRules:
     scoring, records = parameters.scoring, parameters.records
-    step = parameters.seed.k - parameters.seed.s + 1
-    scores = scoring.match, scoring.mismatch, scoring.end_bonus
-    others = records.max_secondary, records.secondary_records, round(1000 * records.secondary_ratio)
-    return PlaceRules(rule.slope_table(scoring.match), rule.crowd_penalties(), *scores, *others, step)
+    return PlaceRules(
+        rule.slope_table(scoring.match),
+        rule.crowd_penalties(),
+        scoring.match,
+        scoring.mismatch,
+        scoring.end_bonus,
+        records.max_secondary,
+        records.secondary_records,
+        round(1000 * records.secondary_ratio),
+        parameters.seed.k - parameters.seed.s + 1,
+    )
 
 
 def rules_of(sizes: InsertModels, parameters: AlignParameters) -> ChoiceRules:
@@ -325,8 +332,15 @@ def rules_of(sizes: InsertModels, parameters: AlignParameters) -> ChoiceRules:
     table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
     for row, penalty in zip(table, penalties, strict=True):
         row[: penalty.size] = penalty
-    pair, least = parameters.pair, (parameters.records.min_score, min_mate_score(parameters))
-    return ChoiceRules(place_rules(parameters), sizes.limits(), table, pair.unpaired_penalty, *least, pair.pairing)
+    return ChoiceRules(
+        place_rules(parameters),
+        sizes.limits(),
+        table,
+        parameters.pair.unpaired_penalty,
+        parameters.records.min_score,
+        min_mate_score(parameters),
+        parameters.pair.pairing,
+    )
 
 
 def choose(

@@ -118,7 +118,7 @@ def put_repetitive(i, rows, repetitive, out):
 
 @kernel
 def weigh_weak(reads, looks, weak, kept):
-    """Write of the reads what `weak` has, and whether they may have more places. looks: of each."""
+    """Fill `weak`, and write to `kept` whether each read may have more places. looks: at each."""
     packed, offsets = np.empty(MAX_READ_LENGTH // 2, np.uint8), reads.read_offsets
     for read in range(looks.size):
         bases, is_chained = reads.bases[offsets[read] : offsets[read + 1]], looks[read] & CHAINED > 0

@@ -31,7 +31,7 @@ def find_line_ends(text: Text, kind: str, records: int) -> ndarray:
 
 
 class LineEnds(NamedTuple):
-    """Line ends of a text without a beginning or an end in the middle of its memory, by spans of SPAN letters."""
+    """Line ends of a text that fills its memory, by spans of SPAN letters."""
 
     place: Annotated[ndarray, "int64 [lines]"]
     offsets: Annotated[ndarray, "int64 [spans + 1] of lines"]
