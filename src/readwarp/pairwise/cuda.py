@@ -154,7 +154,7 @@ def score_threads(pairs, order, group, scheme, borders, ends):
             if j == 0:
                 left = np.int32(score_before(i + 1, 0, gaps, bonus, mode))
                 F = floor if mode == LOCAL else np.int32(left - opening)
-            elif rank == 0 and i < rows and j < columns:
+            elif rank == 0 and i < rows * (j < columns):
                 left, F = borders[0, i, slot], borders[1, i, slot]
             if 0 <= i < rows and j < columns:
                 gain = np.int32(gain_of(code, pairs.targets[target_at + i], costs, matrix))
@@ -163,7 +163,7 @@ def score_threads(pairs, order, group, scheme, borders, ends):
                 if key > best and i >= first_row and j >= first_column:
                     best, column = key, np.int32(j + 1)
                 diagonal = left
-                if rank == group - 1 and j + 1 < columns:
+                if j + 1 < columns * (rank == group - 1):
                     borders[0, i, slot], borders[1, i, slot] = h, F
             i = np.int32(i + 1)
         cuda.syncwarp()
